@@ -1,0 +1,22 @@
+//! What programs are and what they mean.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`name`], [`size`], [`types`] | variables, size polynomials, Cartesian and linear types (chad.md §1–§3) |
+//! | [`core`] | the source calculus, chad.md §1 and §6 |
+//! | [`target`] | the linear target calculus, chad.md §2 |
+//! | [`prim`] | the table of primitive operations, one row each |
+//! | [`loops`] | the loop IR: structured loops over buffers in machine vocabulary |
+//! | [`walk`] | the traversals every pass shares |
+//! | [`diag`] | diagnostics and source places |
+
+pub mod core;
+pub mod diag;
+pub mod loops;
+pub mod name;
+pub mod prim;
+pub mod size;
+pub mod target;
+pub mod types;
+pub mod typing;
+pub mod walk;

@@ -1,0 +1,299 @@
+//! The loop IR: structured loops over buffers, scalars in SSA form, machine vocabulary only. What `opt` emits and
+//! improves, what `codegen` reads. It knows no primitive by name, no derivative, no linear type.
+//!
+//! **Values** ([`Val`]) are scalars, defined once, scoped by the block structure: a value defined in a block is visible after
+//! its definition in that block and the blocks inside it. **Buffers** ([`Buf`]) are row-major arrays of one scalar type with a shape of
+//! operands fixed where the buffer comes to life (entry for parameters, [`Stmt::Alloc`] for locals). Rank 0 is one element.
+//!
+//! Invariants, checked by the verifier: every value is defined before use and once; types fit; an index has as many operands as the
+//! buffer's rank; a local buffer is used only in the block that allocates it and the blocks inside; `In` parameters
+//! are never written; distinct buffers are disjoint; `parallel` loops satisfy what [`Parallel`] says.
+
+use crate::diag::{Failure, Site};
+use crate::name::Name;
+use crate::prim::Scalar;
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Val(pub u32);
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub struct Buf(pub u32);
+
+/// A value or a constant.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Operand {
+    Val(Val),
+    Real(f64),
+    Int(i64),
+    Bool(bool),
+}
+
+/// Scalar operations. Reals are IEEE doubles (comparisons ordered: false on NaN, except FNe), ints wrap at 64 bits.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Op {
+    FAdd,
+    FSub,
+    FMul,
+    FDiv,
+    FNeg,
+    FAbs,
+    FSqrt,
+    FFloor,
+    FCeil,
+    /// To the nearest integer, ties to even.
+    FRound,
+    FTrunc,
+    /// Magnitude of the first, sign of the second.
+    FCopySign,
+    FEq,
+    FNe,
+    FLt,
+    FLe,
+    IAdd,
+    ISub,
+    IMul,
+    /// Floor division; 0 when the divisor is 0.
+    IDiv,
+    /// Floor remainder, sign of the divisor; 0 when the divisor is 0.
+    IMod,
+    IXor,
+    IAnd,
+    IShl,
+    /// Logical shift right.
+    IShr,
+    IEq,
+    INe,
+    ILt,
+    ILe,
+    BAnd,
+    BOr,
+    BNot,
+    BEq,
+    /// int to real, rounded to nearest.
+    IToF,
+    /// real to int, truncating and saturating; NaN to 0 (as Rust's `as`).
+    FToI,
+    /// The bits of a real as an int, and back.
+    FBits,
+    IBits,
+    /// Select(c, t, s): t if c else s; any scalar type.
+    Select,
+    /// Math functions of the C library or of `runtime`.
+    Math(Math),
+}
+
+/// Math functions: by their C names, except where noted.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Math {
+    Exp,
+    Expm1,
+    Log,
+    Log1p,
+    Sin,
+    Cos,
+    Tan,
+    Asin,
+    Acos,
+    Atan,
+    Sinh,
+    Cosh,
+    Tanh,
+    Asinh,
+    Acosh,
+    Atanh,
+    Erf,
+    Erfc,
+    /// ln |Γ(x)|
+    Lgamma,
+    Atan2,
+    Hypot,
+    Pow,
+    /// x^k, k int: binary powering, `lang::prim::powi`; not a C function.
+    PowInt,
+    /// ψ(x), `lang::prim::digamma`; not a C function.
+    Digamma,
+    /// ψ'(x), `lang::prim::trigamma`; not a C function.
+    Trigamma,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Stmt {
+    /// dst = op(args)
+    Let {
+        dst: Val,
+        op: Op,
+        args: Vec<Operand>,
+    },
+    /// dst = buf[index]
+    Load {
+        dst: Val,
+        buf: Buf,
+        index: Vec<Operand>,
+    },
+    /// buf[index] = value
+    Store {
+        buf: Buf,
+        index: Vec<Operand>,
+        value: Operand,
+    },
+    /// buf[index] += value; reals only
+    Accum {
+        buf: Buf,
+        index: Vec<Operand>,
+        value: Operand,
+    },
+    /// A local buffer comes to life, its contents undefined.
+    Alloc {
+        buf: Buf,
+    },
+    /// Every element of buf = value (a constant or value of its type).
+    Fill {
+        buf: Buf,
+        value: Operand,
+    },
+    /// Every element of dst = the element of src at the same index; equal shapes.
+    Copy {
+        dst: Buf,
+        src: Buf,
+    },
+    For(For),
+    While(While),
+    If(If),
+    /// If not cond: the procedure ends with this failure (index into [`Proc::failures`]) and its int details.
+    Check {
+        cond: Operand,
+        failure: usize,
+        details: Vec<Operand>,
+    },
+    /// perm[..] = the stable ascending order of keys[..] (rank 1; reals with NaN last, or ints).
+    Argsort {
+        keys: Buf,
+        perm: Buf,
+    },
+}
+
+pub type Block = Vec<Stmt>;
+
+/// for index in 0..extent (or downwards) with carried scalars.
+#[derive(Clone, PartialEq, Debug)]
+pub struct For {
+    pub index: Val,
+    pub extent: Operand,
+    /// Runs extent-1, …, 0.
+    pub down: bool,
+    pub carried: Vec<Carried>,
+    pub body: Block,
+    pub parallel: Parallel,
+}
+
+/// A scalar carried round a loop: `param` is its value in an iteration (init in the first), `next` its value for the following one,
+/// `result` its value after the loop (init when there was no iteration).
+#[derive(Clone, PartialEq, Debug)]
+pub struct Carried {
+    pub param: Val,
+    pub init: Operand,
+    pub next: Operand,
+    pub result: Val,
+    /// What is known of `next`; `Sequential` when nothing is.
+    pub kind: CarriedKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum CarriedKind {
+    Sequential,
+    /// next = param + contributions in which param does not occur: additions may be reordered unless the program is strict.
+    Sum,
+}
+
+/// What is known about running iterations in any order, at the same time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Parallel {
+    /// Nothing: iterations run in order.
+    No,
+    /// Iterations are independent but for Sum-carried scalars and Accum statements into outer buffers; a buffer that is
+    /// accumulated into is not otherwise touched in the body; a buffer that is stored to is stored and loaded only at this
+    /// loop's index in one fixed dimension.
+    Yes,
+}
+
+/// while cond do body: `cond_block` computes `cond` from the params, before each iteration.
+#[derive(Clone, PartialEq, Debug)]
+pub struct While {
+    pub carried: Vec<Carried>,
+    pub cond_block: Block,
+    pub cond: Operand,
+    pub body: Block,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct If {
+    pub cond: Operand,
+    pub then: Block,
+    pub els: Block,
+    /// (dst, value from then, value from els)
+    pub results: Vec<(Val, Operand, Operand)>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum BufKind {
+    /// A parameter that is only read.
+    In,
+    /// A parameter that is written: a result. Its contents at entry are undefined.
+    Out,
+    Local,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct BufInfo {
+    pub name: Name,
+    pub elem: Scalar,
+    pub shape: Vec<Operand>,
+    pub kind: BufKind,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Param {
+    /// A scalar argument (sizes are ints).
+    Scalar(Val),
+    /// An array argument: `In` or `Out`, shape over the scalar parameters. Rank 0 `Out` for scalar results.
+    Array(Buf),
+}
+
+/// A procedure: what one entry point compiles to.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Proc {
+    pub name: Name,
+    pub params: Vec<Param>,
+    pub body: Block,
+    /// By [`Val`] number: its type and a name for people.
+    pub vals: Vec<(Scalar, Name)>,
+    /// By [`Buf`] number.
+    pub bufs: Vec<BufInfo>,
+    /// By failure number, as in [`Stmt::Check`].
+    pub failures: Vec<(Failure, Site)>,
+}
+
+impl Proc {
+    pub fn new(name: impl Into<Name>) -> Proc {
+        Proc { name: name.into(), params: vec![], body: vec![], vals: vec![], bufs: vec![], failures: vec![] }
+    }
+    pub fn val(&mut self, ty: Scalar, name: impl Into<Name>) -> Val {
+        self.vals.push((ty, name.into()));
+        Val(self.vals.len() as u32 - 1)
+    }
+    pub fn buf(&mut self, info: BufInfo) -> Buf {
+        self.bufs.push(info);
+        Buf(self.bufs.len() as u32 - 1)
+    }
+    pub fn type_of(&self, o: Operand) -> Scalar {
+        match o {
+            Operand::Val(v) => self.vals[v.0 as usize].0,
+            Operand::Real(_) => Scalar::Real,
+            Operand::Int(_) => Scalar::Int,
+            Operand::Bool(_) => Scalar::Bool,
+        }
+    }
+    pub fn info(&self, b: Buf) -> &BufInfo {
+        &self.bufs[b.0 as usize]
+    }
+}

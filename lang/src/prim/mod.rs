@@ -1,0 +1,147 @@
+//! The table of primitive operations: the one place where a primitive is described.
+//!
+//! A primitive is a total function of scalars. Its row says everything any stage asks about it: type, value,
+//! derivative (as terms of Core, so that derivatives differentiate again), lowering to machine vocabulary, cost,
+//! algebra, where to sample it in tests, a line of documentation. D op and its transpose are both computed from
+//! the row's partials (`ad`), so they cannot disagree. To add a primitive: write its row, list it in [`prims!`].
+
+use crate::core::{Lit, Tm};
+use crate::loops::Op;
+
+/// A scalar type.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Scalar {
+    Real,
+    Int,
+    Bool,
+}
+
+/// One primitive. Every column is written in every row.
+pub struct Row {
+    pub prim: Prim,
+    /// How it is written in `.ad`: a name, or an operator symbol.
+    pub name: &'static str,
+    pub args: &'static [Scalar],
+    pub result: Scalar,
+    /// The reference value. Never panics.
+    pub eval: fn(&[Lit]) -> Lit,
+    pub derivative: Derivative,
+    /// The arguments it is linear in when the others are held fixed.
+    pub linear_in: &'static [usize],
+    pub lowering: Lowering,
+    /// Counted operations (chad.md §7): at least a fifth of the cost of value plus reverse.
+    pub cost: u32,
+    pub algebra: Algebra,
+    /// An interval per argument, off every singular point, on which tests sample.
+    pub samples: &'static [(f64, f64)],
+    pub doc: &'static str,
+}
+
+/// The derivative of a primitive, as a linear combination Σ ∂i(x; y) · vi of its arguments' tangents.
+pub enum Derivative {
+    /// No real argument, or a result without tangent: 0 by type.
+    ByType,
+    /// Guarded arms, tried in order; the last has no guard. A smooth primitive has one arm. Selections (min, abs …) and
+    /// conventions at singular points are arms of their own.
+    Arms(&'static [Arm]),
+}
+
+pub struct Arm {
+    /// bool term over the arguments; None on the last arm.
+    pub when: Option<fn(x: &[Tm]) -> Tm>,
+    /// One per argument (int and bool arguments have [`Partial::Zero`]).
+    pub partials: &'static [Partial],
+}
+
+pub enum Partial {
+    /// The structural zero: the argument gets nothing.
+    Zero,
+    /// The identity: the tangent passes as it is.
+    One,
+    /// The negated identity.
+    MinusOne,
+    /// A real factor, over the arguments x and the result y.
+    Of(fn(x: &[Tm], y: &Tm) -> Tm),
+}
+
+/// How a primitive becomes machine vocabulary.
+pub enum Lowering {
+    /// One operation of the loop IR on the same arguments.
+    Op(Op),
+    /// A Core term over the arguments, of other primitives, if and let; also its reference meaning (`eval` agrees bit for bit).
+    /// The supply is for its lets.
+    Expand(fn(x: &[Tm], supply: &mut crate::name::Supply) -> Tm),
+}
+
+/// Algebraic facts the simplifier may use, exact over the reals.
+pub struct Algebra {
+    pub commutative: bool,
+    pub associative: bool,
+    /// e with op(e, x) = x = op(x, e).
+    pub unit: Option<f64>,
+    /// z with op(z, x) = z = op(x, z) for finite x.
+    pub zero: Option<f64>,
+}
+
+pub const NO_ALGEBRA: Algebra = Algebra { commutative: false, associative: false, unit: None, zero: None };
+
+/// Declares the enum [`Prim`] and its table from a list `Variant = row`.
+macro_rules! prims {
+    ($($variant:ident = $row:path,)*) => {
+        /// The primitives. What is known of one is its [`Row`].
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+        pub enum Prim { $($variant),* }
+
+        impl Prim {
+            pub const ALL: &'static [Prim] = &[$(Prim::$variant),*];
+
+            pub fn row(self) -> &'static Row {
+                match self { $(Prim::$variant => &$row),* }
+            }
+        }
+    };
+}
+
+mod arith;
+mod int;
+
+prims! {
+    Add = arith::ADD,
+    Sub = arith::SUB,
+    Mul = arith::MUL,
+    Div = arith::DIV,
+    Neg = arith::NEG,
+    IAdd = int::ADD,
+    ISub = int::SUB,
+    IMul = int::MUL,
+}
+
+impl Prim {
+    /// The primitive whose row has this `.ad` name and argument types.
+    pub fn find(name: &str, args: &[Scalar]) -> Option<Prim> {
+        Prim::ALL.iter().copied().find(|p| p.row().name == name && p.row().args == args)
+    }
+}
+
+/// Reading arguments in `eval` columns. A row is only applied to literals of its argument types.
+pub fn real(l: Lit) -> f64 {
+    match l {
+        Lit::Real(x) => x,
+        Lit::Int(k) => k as f64,
+        Lit::Bool(b) => b as i64 as f64,
+    }
+}
+pub fn int(l: Lit) -> i64 {
+    match l {
+        Lit::Int(k) => k,
+        Lit::Real(x) => x as i64,
+        Lit::Bool(b) => b as i64,
+    }
+}
+pub fn boolean(l: Lit) -> bool {
+    match l {
+        Lit::Bool(b) => b,
+        Lit::Int(k) => k != 0,
+        Lit::Real(x) => x != 0.0,
+    }
+}
