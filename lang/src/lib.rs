@@ -8,6 +8,8 @@
 //! | [`prim`] | the table of primitive operations, one row each |
 //! | [`loops`] | the loop IR: structured loops over buffers in machine vocabulary |
 //! | [`walk`] | the traversals every pass shares |
+//! | [`typing`] | the type of a well-typed term |
+//! | [`surface`] | the language as written: syntax tree |
 //! | [`diag`] | diagnostics and source places |
 
 pub mod core;
@@ -16,6 +18,7 @@ pub mod loops;
 pub mod name;
 pub mod prim;
 pub mod size;
+pub mod surface;
 pub mod target;
 pub mod types;
 pub mod typing;
