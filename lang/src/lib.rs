@@ -14,6 +14,7 @@
 
 pub mod core;
 pub mod diag;
+pub mod leaves;
 pub mod loops;
 pub mod name;
 pub mod prim;
