@@ -89,6 +89,8 @@ pub enum Term {
     LinLam(LBinder, Lin),
     /// t • s with a Cartesian argument: a value of the erased type of τ̲, giving one of σ̲'s
     LinApp(Tm, Tm),
+    /// Some value of τ that nobody reads: what a branch not taken leaves in place of the other branch's residuals.
+    Unread(Type),
     /// zero[τ̲] as a Cartesian value of the erased type: the structural zero (chad.md §1)
     Zero(LType),
 }

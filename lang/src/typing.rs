@@ -123,6 +123,7 @@ pub fn type_of(t: &Tm, scope: &mut Scope, program: &Program) -> Type {
             }
             other => panic!("compiler bug: linear application of {other:?}"),
         },
+        Term::Unread(ty) => ty.clone(),
         Term::Zero(ty) => ty.erase().expect("a Cartesian zero has a first-order type"),
     }
 }

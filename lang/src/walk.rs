@@ -134,6 +134,7 @@ pub fn map_term<M: Mapper + ?Sized>(m: &mut M, t: &Tm) -> Tm {
             Term::LinLam(z, m.lin(t))
         }
         Term::LinApp(l, t) => Term::LinApp(m.term(l), m.term(t)),
+        Term::Unread(ty) => Term::Unread(m.ty(ty)),
         Term::Zero(ty) => Term::Zero(m.lty(ty)),
     })
 }
