@@ -1,1 +1,49 @@
-//! cli
+//! The person at the keyboard: the command `adc`.
+//!
+//! | module | what it is |
+//! |---|---|
+//! | [`args`] | the command line's grammar |
+//! | [`commands`] | what each command does |
+//! | [`codes`], [`explain`], [`report`] | error codes, their pages, problems as people see them |
+//! | [`guard`] | a compiler bug is reported, never a crash |
+
+pub mod args;
+pub mod codes;
+pub mod commands;
+pub mod explain;
+pub mod guard;
+pub mod report;
+
+use clap::Parser;
+use report::Stop;
+use std::io::{IsTerminal, Write};
+use std::process::ExitCode;
+
+/// Runs the command line of this process: results to stdout, everything else to stderr.
+pub fn main() -> ExitCode {
+    let cli = match args::Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => {
+            // Help and version are "errors" to clap: it knows the stream and the status.
+            let _ = error.print();
+            return ExitCode::from(error.exit_code() as u8);
+        }
+    };
+    let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
+    match guard::run(move || commands::run(&cli.command)) {
+        Ok(text) => {
+            // A reader that closed the pipe has seen what it wanted.
+            let mut out = std::io::stdout().lock();
+            let _ = out.write_all(text.as_bytes()).and_then(|()| out.flush());
+            ExitCode::SUCCESS
+        }
+        Err(Stop::Problems(problems)) => {
+            eprint!("{}", report::render(&problems, colour));
+            ExitCode::from(1)
+        }
+        Err(Stop::Usage(message)) => {
+            eprintln!("error: {message}\n\nFor more information, try '--help'.");
+            ExitCode::from(2)
+        }
+    }
+}

@@ -1,1 +1,5 @@
-fn main() {}
+//! The binary `adc`.
+
+fn main() -> std::process::ExitCode {
+    cli::main()
+}

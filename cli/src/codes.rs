@@ -1,0 +1,61 @@
+//! Error codes of data, commands (E07xx) and run-time failures (E08xx), and the pages of all codes.
+
+use lang::diag::Failure;
+
+pub const UNREADABLE: &str = "E0701";
+pub const NOT_UTF8: &str = "E0702";
+pub const NO_SUCH_DEFINITION: &str = "E0703";
+pub const MISSING_ARGUMENT: &str = "E0704";
+pub const UNKNOWN_ARGUMENT: &str = "E0705";
+pub const WRONG_TYPE: &str = "E0706";
+pub const WRONG_SHAPE: &str = "E0707";
+pub const BAD_JSON: &str = "E0708";
+pub const BAD_NPY: &str = "E0709";
+pub const BAD_CSV: &str = "E0710";
+pub const NOT_DATA: &str = "E0711";
+pub const NOT_DIFFERENTIABLE: &str = "E0712";
+pub const NOT_AVAILABLE: &str = "E0713";
+pub const UNWRITABLE: &str = "E0714";
+pub const TEST_FAILED: &str = "E0715";
+pub const COMPILER_BUG: &str = "E0799";
+
+/// The codes of this crate. Those of the parser and of the checker are in `lang` and `typeck`.
+pub const ALL: &[&str] = &[
+    UNREADABLE,
+    NOT_UTF8,
+    NO_SUCH_DEFINITION,
+    MISSING_ARGUMENT,
+    UNKNOWN_ARGUMENT,
+    WRONG_TYPE,
+    WRONG_SHAPE,
+    BAD_JSON,
+    BAD_NPY,
+    BAD_CSV,
+    NOT_DATA,
+    NOT_DIFFERENTIABLE,
+    NOT_AVAILABLE,
+    UNWRITABLE,
+    TEST_FAILED,
+    COMPILER_BUG,
+    "E0801",
+    "E0802",
+    "E0803",
+    "E0804",
+    "E0805",
+    "E0806",
+];
+
+/// The code and message of a run-time failure with its details.
+pub fn failure(failure: &Failure, details: &[i64]) -> (&'static str, String) {
+    let detail = |i: usize| details.get(i).map_or("?".to_string(), i64::to_string);
+    match failure {
+        Failure::IndexOutOfRange => {
+            ("E0801", format!("index {} is out of range for length {}", detail(0), detail(1)))
+        }
+        Failure::DivisionByZero => ("E0802", "division of an int by zero".into()),
+        Failure::EmptyArray => ("E0803", "an empty array has no element to choose".into()),
+        Failure::SizeMismatch => ("E0804", format!("this size is {}, but must be {}", detail(0), detail(1))),
+        Failure::NegativeSize => ("E0805", format!("a size is negative: {}", detail(0))),
+        Failure::TooDeep => ("E0806", format!("recursion deeper than {}", detail(0))),
+    }
+}
