@@ -94,9 +94,7 @@ pub enum Command {
         of: DerivativeArgs,
     },
     /// Compile to native artefacts
-    #[command(
-        after_help = "Example: adc build loss.ad -o out --emit so,header --export loss,'grad loss'"
-    )]
+    #[command(after_help = "Example: adc build loss.ad -o out --emit so,header --export loss,'grad loss'")]
     Build {
         file: PathBuf,
         /// The directory the artefacts are written to

@@ -47,7 +47,9 @@ pub fn run<T: Send + 'static>(work: impl FnOnce() -> Result<T, Stop> + Send + 's
     match worker.map(|handle| handle.join()) {
         Ok(Ok(result)) => result,
         Ok(Err(_)) => Err(bug()),
-        Err(error) => Err(Diagnostic::new(codes::COMPILER_BUG, format!("no thread to work on: {error}")).into()),
+        Err(error) => {
+            Err(Diagnostic::new(codes::COMPILER_BUG, format!("no thread to work on: {error}")).into())
+        }
     }
 }
 
