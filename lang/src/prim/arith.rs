@@ -1,12 +1,10 @@
 //! Arithmetic of reals: + − × ÷ and negation.
 
 use super::Scalar::Real;
-use super::{Algebra, Arm, Derivative, Lowering, NO_ALGEBRA, Partial, Prim, Row, real};
+use super::{Algebra, Arm, Derivative, Lowering, NO_ALGEBRA, Partial, Prim, REALS, Row, real};
 use crate::core::Lit;
 use crate::core::make::{prim, real as lit};
 use crate::loops::Op;
-
-const REALS: (f64, f64) = (-3.0, 3.0);
 
 pub const ADD: Row = Row {
     prim: Prim::Add,
@@ -71,7 +69,7 @@ pub const DIV: Row = Row {
     }]),
     linear_in: &[0],
     lowering: Lowering::Op(Op::FDiv),
-    cost: 2,
+    cost: 3,
     algebra: NO_ALGEBRA,
     samples: &[REALS, (0.5, 3.0)],
     doc: "x / y",

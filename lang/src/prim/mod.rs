@@ -68,8 +68,8 @@ pub enum Partial {
 pub enum Lowering {
     /// One operation of the loop IR on the same arguments.
     Op(Op),
-    /// A Core term over the arguments, of other primitives, if and let; also its reference meaning (`eval` agrees bit for bit).
-    /// The supply is for its lets.
+    /// A Core term over the arguments, of other primitives and let; also its reference meaning (`eval` agrees bit for bit).
+    /// The arguments are variables or literals, since the term may repeat them; the supply is for its lets.
     Expand(fn(x: &[Tm], supply: &mut crate::name::Supply) -> Tm),
 }
 
@@ -103,7 +103,19 @@ macro_rules! prims {
 }
 
 mod arith;
+mod bool;
+pub mod cmath;
+mod compare;
+mod convert;
+mod elementary;
+mod hyperbolic;
 mod int;
+mod select;
+mod special_fn;
+pub mod term;
+mod trig;
+
+pub use special_fn::{floor_div, floor_mod, powi};
 
 prims! {
     Add = arith::ADD,
@@ -111,10 +123,67 @@ prims! {
     Mul = arith::MUL,
     Div = arith::DIV,
     Neg = arith::NEG,
+    Eq = compare::EQ,
+    Ne = compare::NE,
+    Lt = compare::LT,
+    Le = compare::LE,
+    IEq = compare::INT_EQ,
+    INe = compare::INT_NE,
+    ILt = compare::INT_LT,
+    ILe = compare::INT_LE,
+    BEq = compare::BOOL_EQ,
+    BNe = compare::BOOL_NE,
+    And = bool::AND,
+    Or = bool::OR,
+    Not = bool::NOT,
     IAdd = int::ADD,
     ISub = int::SUB,
     IMul = int::MUL,
+    INeg = int::NEG,
+    IDiv = int::DIV,
+    IMod = int::MOD,
+    IRem = int::REM,
+    IAbs = int::ABS,
+    IMin = int::MIN,
+    IMax = int::MAX,
+    BitXor = int::BIT_XOR,
+    BitAnd = int::BIT_AND,
+    ShiftLeft = int::SHIFT_LEFT,
+    ShiftRight = int::SHIFT_RIGHT,
+    IntToReal = convert::REAL,
+    TruncInt = convert::TRUNC_INT,
+    FloorInt = convert::FLOOR_INT,
+    CeilInt = convert::CEIL_INT,
+    RoundInt = convert::ROUND_INT,
+    Floor = convert::FLOOR,
+    Ceil = convert::CEIL,
+    Round = convert::ROUND,
+    Trunc = convert::TRUNC,
+    Sign = convert::SIGN,
+    Select = select::SELECT,
+    ISelect = select::INT_SELECT,
+    BSelect = select::BOOL_SELECT,
+    Abs = select::ABS,
+    Min = select::MIN,
+    Max = select::MAX,
+    Relu = select::RELU,
+    Sqrt = elementary::SQRT,
+    Exp = elementary::EXP,
+    Expm1 = elementary::EXPM1,
+    Log = elementary::LOG,
+    Log1p = elementary::LOG1P,
+    PowInt = elementary::POW_INT,
+    Sigmoid = elementary::SIGMOID,
+    Softplus = elementary::SOFTPLUS,
+    Sin = trig::SIN,
+    Cos = trig::COS,
+    Tanh = hyperbolic::TANH,
 }
+
+/// Intervals that many rows sample.
+const REALS: (f64, f64) = (-3.0, 3.0);
+const INTS: (f64, f64) = (-20.0, 20.0);
+const TRUTHS: (f64, f64) = (0.0, 1.0);
 
 impl Prim {
     /// The primitive whose row has this `.ad` name and argument types.
