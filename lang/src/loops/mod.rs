@@ -52,12 +52,13 @@ pub enum Op {
     IAdd,
     ISub,
     IMul,
-    /// Floor division; 0 when the divisor is 0.
+    /// Floor division, wrapping; 0 when the divisor is 0.
     IDiv,
     /// Floor remainder, sign of the divisor; 0 when the divisor is 0.
     IMod,
     IXor,
     IAnd,
+    /// Shifts take the second argument mod 64.
     IShl,
     /// Logical shift right.
     IShr,
@@ -89,6 +90,8 @@ pub enum Math {
     Expm1,
     Log,
     Log1p,
+    Log2,
+    Log10,
     Sin,
     Cos,
     Tan,
@@ -114,6 +117,10 @@ pub enum Math {
     Digamma,
     /// ψ'(x), `lang::prim::trigamma`; not a C function.
     Trigamma,
+    /// The m-th derivative of ψ at x, m int: `lang::prim::polygamma(m, x)`; not a C function.
+    Polygamma,
+    /// The z below which a standard normal variable lies with probability p: `lang::prim::normal_quantile`; not a C function.
+    NormalQuantile,
 }
 
 #[derive(Clone, PartialEq, Debug)]
