@@ -1,9 +1,9 @@
 //! Arithmetic of reals: + − × ÷ and negation.
 
 use super::Scalar::Real;
+use super::term::{div, floor, mul, neg, real as lit, sub, trunc};
 use super::{Algebra, Arm, Derivative, Lowering, NO_ALGEBRA, Partial, Prim, REALS, Row, real};
 use crate::core::Lit;
-use crate::core::make::{prim, real as lit};
 use crate::loops::Op;
 
 pub const ADD: Row = Row {
@@ -62,10 +62,7 @@ pub const DIV: Row = Row {
     eval: |x| Lit::Real(real(x[0]) / real(x[1])),
     derivative: Derivative::Arms(&[Arm {
         when: None,
-        partials: &[
-            Partial::Of(|x, _| prim(Prim::Div, [lit(1.0), x[1].clone()])),
-            Partial::Of(|x, y| prim(Prim::Neg, [prim(Prim::Div, [y.clone(), x[1].clone()])])),
-        ],
+        partials: &[Partial::Of(|x, _| div(lit(1.0), &x[1])), Partial::Of(|x, y| neg(div(y, &x[1])))],
     }]),
     linear_in: &[0],
     lowering: Lowering::Op(Op::FDiv),
@@ -88,4 +85,50 @@ pub const NEG: Row = Row {
     algebra: NO_ALGEBRA,
     samples: &[REALS],
     doc: "-x",
+};
+
+pub const MOD: Row = Row {
+    prim: Prim::Mod,
+    name: "mod",
+    args: &[Real, Real],
+    result: Real,
+    eval: |x| {
+        Lit::Real({
+            let (x, y) = (real(x[0]), real(x[1]));
+            x - y * (x / y).floor()
+        })
+    },
+    derivative: Derivative::Arms(&[Arm {
+        when: None,
+        partials: &[Partial::One, Partial::Of(|x, _| neg(floor(div(&x[0], &x[1]))))],
+    }]),
+    linear_in: &[],
+    lowering: Lowering::Expand(|x, _| sub(&x[0], mul(&x[1], floor(div(&x[0], &x[1]))))),
+    cost: 6,
+    algebra: NO_ALGEBRA,
+    samples: &[(2.1, 2.9), (0.8, 0.95)],
+    doc: "x - y * floor (x / y), with the sign of y",
+};
+
+pub const REM: Row = Row {
+    prim: Prim::Rem,
+    name: "rem",
+    args: &[Real, Real],
+    result: Real,
+    eval: |x| {
+        Lit::Real({
+            let (x, y) = (real(x[0]), real(x[1]));
+            x - y * (x / y).trunc()
+        })
+    },
+    derivative: Derivative::Arms(&[Arm {
+        when: None,
+        partials: &[Partial::One, Partial::Of(|x, _| neg(trunc(div(&x[0], &x[1]))))],
+    }]),
+    linear_in: &[],
+    lowering: Lowering::Expand(|x, _| sub(&x[0], mul(&x[1], trunc(div(&x[0], &x[1]))))),
+    cost: 6,
+    algebra: NO_ALGEBRA,
+    samples: &[(2.1, 2.9), (0.8, 0.95)],
+    doc: "x - y * trunc (x / y), with the sign of x",
 };

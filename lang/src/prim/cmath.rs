@@ -6,6 +6,8 @@ unsafe extern "C" {
     pub safe fn exp(x: f64) -> f64;
     pub safe fn expm1(x: f64) -> f64;
     pub safe fn log(x: f64) -> f64;
+    pub safe fn log2(x: f64) -> f64;
+    pub safe fn log10(x: f64) -> f64;
     pub safe fn log1p(x: f64) -> f64;
     pub safe fn sin(x: f64) -> f64;
     pub safe fn cos(x: f64) -> f64;

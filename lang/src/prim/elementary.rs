@@ -2,15 +2,21 @@
 
 use super::Scalar::{Int, Real};
 use super::term::{
-    abs, add, bind, div, exp, int as int_lit, int_eq, int_sub, int_to_real, le, log1p, mul, neg, pow_int,
-    real as lit, relu, select, sigmoid,
+    self, abs, add, bind, div, eq, exp, int as int_lit, int_eq, int_sub, int_to_real, le, log, log1p, lt,
+    mul, neg, pow, pow_int, real as lit, relu, select, sigmoid, sub,
 };
-use super::{Arm, Derivative, Lowering, NO_ALGEBRA, Partial, Prim, REALS, Row, cmath, int, powi, real};
+use super::{
+    Algebra, Arm, Derivative, Lowering, NO_ALGEBRA, Partial, Prim, REALS, Row, ZERO_AT_ORIGIN, cmath, int,
+    powi, real,
+};
 use crate::core::Lit;
 use crate::loops::{Math, Op};
 use crate::types::Type;
 
 const POSITIVE: (f64, f64) = (0.3, 4.0);
+
+/// ∂(x^y)/∂x = y·x^(y−1)
+const BY_BASE: Partial = Partial::Of(|x, _| mul(&x[1], pow(&x[0], sub(&x[1], lit(1.0)))));
 
 pub const SQRT: Row = Row {
     prim: Prim::Sqrt,
@@ -163,4 +169,118 @@ pub const SOFTPLUS: Row = Row {
     algebra: NO_ALGEBRA,
     samples: &[REALS],
     doc: "log (1 + exp x)",
+};
+
+pub const LOG2: Row = Row {
+    prim: Prim::Log2,
+    name: "log2",
+    args: &[Real],
+    result: Real,
+    eval: |x| Lit::Real(cmath::log2(real(x[0]))),
+    derivative: Derivative::Arms(&[Arm {
+        when: None,
+        partials: &[Partial::Of(|x, _| div(lit(std::f64::consts::LOG2_E), &x[0]))],
+    }]),
+    linear_in: &[],
+    lowering: Lowering::Op(Op::Math(Math::Log2)),
+    cost: 12,
+    algebra: NO_ALGEBRA,
+    samples: &[POSITIVE],
+    doc: "the logarithm of x to base 2",
+};
+
+pub const LOG10: Row = Row {
+    prim: Prim::Log10,
+    name: "log10",
+    args: &[Real],
+    result: Real,
+    eval: |x| Lit::Real(cmath::log10(real(x[0]))),
+    derivative: Derivative::Arms(&[Arm {
+        when: None,
+        partials: &[Partial::Of(|x, _| div(lit(std::f64::consts::LOG10_E), &x[0]))],
+    }]),
+    linear_in: &[],
+    lowering: Lowering::Op(Op::Math(Math::Log10)),
+    cost: 12,
+    algebra: NO_ALGEBRA,
+    samples: &[POSITIVE],
+    doc: "the logarithm of x to base 10",
+};
+
+pub const POW: Row = Row {
+    prim: Prim::Pow,
+    name: "^",
+    args: &[Real, Real],
+    result: Real,
+    eval: |x| Lit::Real(cmath::pow(real(x[0]), real(x[1]))),
+    derivative: Derivative::Arms(&[
+        Arm {
+            when: Some(|x| term::and(eq(&x[0], lit(0.0)), eq(&x[1], lit(0.0)))),
+            partials: &[Partial::Zero, Partial::Zero],
+        },
+        Arm {
+            when: Some(|x| term::and(eq(&x[0], lit(0.0)), lt(lit(0.0), &x[1]))),
+            partials: &[BY_BASE, Partial::Zero],
+        },
+        Arm { when: None, partials: &[BY_BASE, Partial::Of(|x, y| mul(y, log(&x[0])))] },
+    ]),
+    linear_in: &[],
+    lowering: Lowering::Op(Op::Math(Math::Pow)),
+    cost: 25,
+    algebra: NO_ALGEBRA,
+    samples: &[POSITIVE, REALS],
+    doc: "x to the power y; 1 for y = 0",
+};
+
+pub const HYPOT: Row = Row {
+    prim: Prim::Hypot,
+    name: "hypot",
+    args: &[Real, Real],
+    result: Real,
+    eval: |x| Lit::Real(cmath::hypot(real(x[0]), real(x[1]))),
+    derivative: Derivative::Arms(&[
+        Arm {
+            when: Some(|x| term::and(eq(&x[0], lit(0.0)), eq(&x[1], lit(0.0)))),
+            partials: &[ZERO_AT_ORIGIN, ZERO_AT_ORIGIN],
+        },
+        Arm { when: None, partials: &[Partial::Of(|x, y| div(&x[0], y)), Partial::Of(|x, y| div(&x[1], y))] },
+    ]),
+    linear_in: &[],
+    lowering: Lowering::Op(Op::Math(Math::Hypot)),
+    cost: 12,
+    algebra: Algebra { commutative: true, associative: false, unit: None, zero: None },
+    samples: &[POSITIVE, REALS],
+    doc: "the square root of x^2 + y^2, without overflow on the way",
+};
+
+pub const XLOGY: Row = Row {
+    prim: Prim::Xlogy,
+    name: "xlogy",
+    args: &[Real, Real],
+    result: Real,
+    eval: |x| {
+        Lit::Real({
+            let (x, y) = (real(x[0]), real(x[1]));
+            if x == 0.0 && !y.is_nan() { 0.0 } else { x * cmath::log(y) }
+        })
+    },
+    derivative: Derivative::Arms(&[
+        Arm {
+            when: Some(|x| term::and(eq(&x[0], lit(0.0)), eq(&x[1], lit(0.0)))),
+            partials: &[Partial::Of(|x, _| log(&x[1])), Partial::Zero],
+        },
+        Arm {
+            when: None,
+            partials: &[Partial::Of(|x, _| log(&x[1])), Partial::Of(|x, _| div(&x[0], &x[1]))],
+        },
+    ]),
+    linear_in: &[0],
+    lowering: Lowering::Expand(|x, _| {
+        let y_is_a_number = eq(&x[1], &x[1]);
+        select(term::and(eq(&x[0], lit(0.0)), y_is_a_number), lit(0.0), mul(&x[0], log(&x[1])))
+    }),
+    cost: 15,
+    algebra: NO_ALGEBRA,
+    samples: &[REALS, POSITIVE],
+    doc: "x * log y; 0 for x = 0",
 };

@@ -110,12 +110,16 @@ mod convert;
 mod elementary;
 mod hyperbolic;
 mod int;
+mod random;
 mod select;
+mod special;
 mod special_fn;
 pub mod term;
 mod trig;
 
-pub use special_fn::{floor_div, floor_mod, powi};
+pub use special_fn::{
+    digamma, floor_div, floor_mod, normal_quantile, polygamma, powi, random_bits, trigamma,
+};
 
 prims! {
     Add = arith::ADD,
@@ -123,6 +127,8 @@ prims! {
     Mul = arith::MUL,
     Div = arith::DIV,
     Neg = arith::NEG,
+    Mod = arith::MOD,
+    Rem = arith::REM,
     Eq = compare::EQ,
     Ne = compare::NE,
     Lt = compare::LT,
@@ -172,13 +178,45 @@ prims! {
     Expm1 = elementary::EXPM1,
     Log = elementary::LOG,
     Log1p = elementary::LOG1P,
+    Log2 = elementary::LOG2,
+    Log10 = elementary::LOG10,
+    Pow = elementary::POW,
     PowInt = elementary::POW_INT,
+    Hypot = elementary::HYPOT,
+    Xlogy = elementary::XLOGY,
     Sigmoid = elementary::SIGMOID,
     Softplus = elementary::SOFTPLUS,
     Sin = trig::SIN,
     Cos = trig::COS,
+    Tan = trig::TAN,
+    Asin = trig::ASIN,
+    Acos = trig::ACOS,
+    Atan = trig::ATAN,
+    Atan2 = trig::ATAN2,
+    Sinh = hyperbolic::SINH,
+    Cosh = hyperbolic::COSH,
     Tanh = hyperbolic::TANH,
+    Asinh = hyperbolic::ASINH,
+    Acosh = hyperbolic::ACOSH,
+    Atanh = hyperbolic::ATANH,
+    Erf = special::ERF,
+    Erfc = special::ERFC,
+    Lgamma = special::LGAMMA,
+    Digamma = special::DIGAMMA,
+    Trigamma = special::TRIGAMMA,
+    Polygamma = special::POLYGAMMA,
+    NormalQuantile = special::NORMAL_QUANTILE,
+    RandomBits = random::RANDOM_BITS,
+    RandomUniform = random::RANDOM_UNIFORM,
+    RandomNormal = random::RANDOM_NORMAL,
 }
+
+/// The slope of a distance, or an angle, at the origin: 0, and NaN when differentiated again, since the slope there has no derivative.
+/// √(x² + y²) has this value and this slope at 0.
+const ZERO_AT_ORIGIN: Partial = Partial::Of(|x, _| {
+    use term::{add, mul, sqrt};
+    sqrt(add(mul(&x[0], &x[0]), mul(&x[1], &x[1])))
+});
 
 /// Intervals that many rows sample.
 const REALS: (f64, f64) = (-3.0, 3.0);
