@@ -9,6 +9,10 @@
 //! buffer's rank; a local buffer is used only in the block that allocates it and the blocks inside; `In` parameters
 //! are never written; distinct buffers are disjoint; `parallel` loops satisfy what [`Parallel`] says.
 
+pub mod build;
+pub mod eval;
+#[cfg(test)]
+mod tests;
 pub mod text;
 pub mod verify;
 pub mod walk;

@@ -67,6 +67,8 @@ pub fn result_type(op: Op, args: &[Scalar]) -> Option<Scalar> {
             | Math::Expm1
             | Math::Log
             | Math::Log1p
+            | Math::Log2
+            | Math::Log10
             | Math::Sin
             | Math::Cos
             | Math::Tan
@@ -83,9 +85,11 @@ pub fn result_type(op: Op, args: &[Scalar]) -> Option<Scalar> {
             | Math::Erfc
             | Math::Lgamma
             | Math::Digamma
-            | Math::Trigamma => (&[Real], Real),
+            | Math::Trigamma
+            | Math::NormalQuantile => (&[Real], Real),
             Math::Atan2 | Math::Hypot | Math::Pow => (&[Real, Real], Real),
             Math::PowInt => (&[Real, Int], Real),
+            Math::Polygamma => (&[Int, Real], Real),
         },
     };
     (args == want).then_some(result)
