@@ -1,6 +1,15 @@
 //! The surface language: what a person writes (the reference is docs/reference). Every node has a span; spans are
 //! bytes of the file's text while parsing and are made relative to their definition by the session.
 
+pub mod codes;
+mod expr;
+mod grammar;
+mod items;
+pub mod lexer;
+pub mod parser;
+mod problem;
+pub mod token;
+
 use crate::diag::Span;
 
 /// A thing with its place. Equality looks through the place, so that parse ∘ print = id can be stated.
