@@ -64,6 +64,9 @@ impl Machine<'_> {
             Term::Index(a, i, site) => {
                 let a = self.term(a, env)?;
                 let i = self.int(i, env)?;
+                if let Value::Unread = a {
+                    return Ok(Value::Unread);
+                }
                 let Some(elements) = a.as_array() else { return bug("index into no array") };
                 self.cost.elements += 1;
                 usize::try_from(i).ok().and_then(|i| elements.get(i)).cloned().ok_or_else(|| {
@@ -128,6 +131,7 @@ impl Machine<'_> {
                 let result = self.apply_linear(&map, arg)?;
                 dense(&result, &codomain, env, &Value::Real(N::zero()))
             }
+            Term::Unread(_) => Ok(Value::Unread),
             Term::Zero(ty) => dense(&LinValue::Zero, &env.close().lty(ty), env, &Value::Zero),
         }
     }
@@ -403,9 +407,10 @@ fn number<N: Number>(x: f64) -> Eval<N> {
 }
 
 fn component<N: Number>(v: &Value<N>, i: usize) -> Eval<Value<N>> {
-    match v.as_tuple().and_then(|vs| vs.get(i)) {
-        Some(v) => Ok(v.clone()),
-        None => bug("projection of no tuple"),
+    match (v, v.as_tuple().and_then(|vs| vs.get(i))) {
+        (Value::Unread, _) => Ok(Value::Unread),
+        (_, Some(v)) => Ok(v.clone()),
+        (_, None) => bug("projection of no tuple"),
     }
 }
 

@@ -17,6 +17,8 @@ pub enum Value<N> {
     /// The structural zero of type real, from `zero[τ]` (chad.md §1). What is linear in it gives it back; everything else reads 0.
     /// Results of [`super::run`] and [`super::term`] do not contain it ([`Value::settle`]).
     Zero,
+    /// What `unread[τ]` stands for: it and its parts may be passed around; to compute with one is a compiler bug.
+    Unread,
     Int(i64),
     Bool(bool),
     Tuple(Arc<[Value<N>]>),
@@ -131,13 +133,16 @@ impl<N: Number> Value<N> {
             Value::Tuple(vs) => Value::tuple(vs.iter().cloned().map(Value::settle)),
             Value::Array(vs) => Value::array(vs.iter().cloned().map(Value::settle)),
             Value::Inject(i, v) => Value::inject(i, (*v).clone().settle()),
-            Value::Real(_) | Value::Int(_) | Value::Bool(_) | Value::Closure(_) | Value::LinClosure(_) => {
-                self
-            }
+            Value::Real(_)
+            | Value::Unread
+            | Value::Int(_)
+            | Value::Bool(_)
+            | Value::Closure(_)
+            | Value::LinClosure(_) => self,
         }
     }
 
-    /// The value over other numbers. None where a number has no counterpart, and at functions.
+    /// The value over other numbers. None where a number has no counterpart, at functions, and at what is unread.
     pub fn convert<M: Number>(&self, number: &dyn Fn(&N) -> Option<M>) -> Option<Value<M>> {
         let all = |vs: &[Value<N>]| vs.iter().map(|v| v.convert(number)).collect::<Option<Arc<[_]>>>();
         Some(match self {
@@ -148,11 +153,11 @@ impl<N: Number> Value<N> {
             Value::Tuple(vs) => Value::Tuple(all(vs)?),
             Value::Inject(i, v) => Value::inject(*i, v.convert(number)?),
             Value::Array(vs) => Value::Array(all(vs)?),
-            Value::Closure(_) | Value::LinClosure(_) => return None,
+            Value::Unread | Value::Closure(_) | Value::LinClosure(_) => return None,
         })
     }
 
-    /// Equal by the given comparison of numbers, and exactly in everything else. Functions are equal to nothing.
+    /// Equal by the given comparison of numbers, and exactly in everything else. Functions and what is unread are equal to nothing.
     pub fn equal_by(&self, other: &Value<N>, eq: &dyn Fn(&N, &N) -> bool) -> bool {
         let all = |a: &[Value<N>], b: &[Value<N>]| {
             a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.equal_by(b, eq))
@@ -167,7 +172,7 @@ impl<N: Number> Value<N> {
             (Value::Tuple(a), b) => b.as_tuple().is_some_and(|b| all(a, b)),
             (Value::Array(a), b) => b.as_array().is_some_and(|b| all(a, b)),
             (Value::Inject(i, a), Value::Inject(j, b)) => i == j && a.equal_by(b, eq),
-            (Value::Inject(..) | Value::Closure(_) | Value::LinClosure(_), _) => false,
+            (Value::Inject(..) | Value::Unread | Value::Closure(_) | Value::LinClosure(_), _) => false,
         }
     }
     /// Bit for bit, except that −0 equals +0 and NaN equals NaN.
@@ -185,7 +190,9 @@ impl<N: Number> Value<N> {
             Value::Real(_) | Value::Zero => self.as_real().into_iter().collect(),
             Value::Tuple(vs) | Value::Array(vs) => vs.iter().flat_map(Value::numbers).collect(),
             Value::Inject(_, v) => v.numbers(),
-            Value::Int(_) | Value::Bool(_) | Value::Closure(_) | Value::LinClosure(_) => vec![],
+            Value::Int(_) | Value::Bool(_) | Value::Unread | Value::Closure(_) | Value::LinClosure(_) => {
+                vec![]
+            }
         }
     }
 }
@@ -289,6 +296,7 @@ impl<N: fmt::Debug> fmt::Debug for Value<N> {
         match self {
             Value::Real(x) => write!(f, "{x:?}"),
             Value::Zero => write!(f, "zero"),
+            Value::Unread => write!(f, "unread"),
             Value::Int(k) => write!(f, "{k}"),
             Value::Bool(b) => write!(f, "{b}"),
             Value::Tuple(vs) => parts(f, '(', vs, ')'),
