@@ -211,13 +211,13 @@ impl<'a> D<'a> {
     }
 
     /// λ̲v. body, v : Γ̲
-    pub fn from_env(&mut self, body: impl FnOnce(Lin) -> Lin) -> Tm {
+    pub fn on_env(&mut self, body: impl FnOnce(Lin) -> Lin) -> Tm {
         let from = self.env();
         self.lambda("v", from, body)
     }
 
     /// λ̲w. body, w : D(τ)_2
-    pub fn from(&mut self, ty: &Type, body: impl FnOnce(Lin) -> Lin) -> Tm {
+    pub fn on(&mut self, ty: &Type, body: impl FnOnce(Lin) -> Lin) -> Tm {
         let from = self.tangent(ty);
         self.lambda("w", from, body)
     }
@@ -249,11 +249,11 @@ impl<'a> D<'a> {
         let l = match self.mode {
             Mode::Forward => {
                 let zero = self.zero(&ty);
-                self.from_env(|_| zero)
+                self.on_env(|_| zero)
             }
             Mode::Reverse => {
                 let zero = self.zero_env();
-                self.from(&ty, |_| zero)
+                self.on(&ty, |_| zero)
             }
         };
         Dual { term: tuple([p, l]), ty }

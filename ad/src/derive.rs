@@ -81,7 +81,7 @@ fn closed(d: &mut D, gamma: &[(&Var, &Type)], t: &Tm) -> Result<(Tm, Type), AdEr
         }),
         Mode::Reverse => {
             let z = LBinder::new(d.supply.fresh("z"), env);
-            d.from(&t.ty, |w| {
+            d.on(&t.ty, |w| {
                 let slots = (0..k).map(|i| lin::env_proj(k - 1 - i, lin::var(&z.var)));
                 let result = plain_tuple(slots);
                 lin::let_(z, t.at(w), result)

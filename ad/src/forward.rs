@@ -21,7 +21,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let ty = d.scope.vars[x].clone();
             match d.slot(x) {
                 Some(up) => {
-                    let l = d.from_env(|v| lin::env_proj(up, v));
+                    let l = d.on_env(|v| lin::env_proj(up, v));
                     Dual { term: tuple([t.clone(), l]), ty }
                 }
                 None => shared::outer_variable(d, x, ty)?,
@@ -40,7 +40,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         Term::Let(x, t, s) => {
             let t = d.sub(t)?;
             let s = d.under(&[(&x.var, &x.ty)], |d| d.sub(s))?;
-            let m = d.from_env(|v| s.at(lin::tuple([v.clone(), t.at(v)])));
+            let m = d.on_env(|v| s.at(lin::tuple([v.clone(), t.at(v)])));
             let result = s.bind(tuple([s.p(), m]));
             Dual { term: t.bind(let_(d.primal_binder(x), t.p(), result)), ty: s.ty }
         }
@@ -49,7 +49,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         //   ⟨p1, …, pk⟩                                     λ̲v. ⟨L1 • v, …, Lk • v⟩
         Term::Tuple(ts) => {
             let ts = d.subs(ts)?;
-            let l = d.from_env(|v| lin::tuple(ts.iter().map(|t| t.at(&v))));
+            let l = d.on_env(|v| lin::tuple(ts.iter().map(|t| t.at(&v))));
             let p = tuple(ts.iter().map(|t| t.p()));
             Dual { term: bind_all(&ts, tuple([p, l])), ty: Type::tuple(ts.iter().map(|t| t.ty.clone())) }
         }
@@ -58,7 +58,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         //   p.i                                             λ̲v. (L • v).i
         Term::Proj(t, i) => {
             let t = d.sub(t)?;
-            let l = d.from_env(|v| lin::proj(t.at(v), *i));
+            let l = d.on_env(|v| lin::proj(t.at(v), *i));
             Dual { term: t.bind(tuple([proj(t.p(), *i), l])), ty: shared::component(&t.ty, *i) }
         }
 
@@ -67,7 +67,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         Term::Inject(i, ty, t) => {
             let t = d.sub(t)?;
             let sum = d.tangent(ty);
-            let l = d.from_env(|v| Arc::new(LinTerm::Inject(*i, sum, t.at(v))));
+            let l = d.on_env(|v| Arc::new(LinTerm::Inject(*i, sum, t.at(v))));
             let p = Arc::new(Term::Inject(*i, ty.primal(d.mode), t.p()));
             Dual { term: t.bind(tuple([p, l])), ty: ty.clone() }
         }
@@ -81,7 +81,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             for (i, (x, s)) in arms.iter().enumerate() {
                 let s = d.under(&[(&x.var, &x.ty)], |d| d.sub(s))?;
                 let payload = |v| Arc::new(LinTerm::FromInject(i, t.at(v)));
-                let m = d.from_env(|v| s.at(lin::tuple([v.clone(), payload(v)])));
+                let m = d.on_env(|v| s.at(lin::tuple([v.clone(), payload(v)])));
                 duals.push((d.primal_binder(x), s.bind(tuple([s.p(), m]))));
                 ty.get_or_insert(s.ty);
             }
@@ -98,7 +98,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let (zero_env, zero, tangent) = (d.zero_env(), d.zero(&x.ty), d.tangent(&x.ty));
             let m = d.lambda("v", tangent, |v| q.at(lin::tuple([zero_env, v])));
             let p = lam(x1, q.bind(tuple([q.p(), m])));
-            let l = d.from_env(|v| Arc::new(LinTerm::Power(x2.clone(), f.at(&x2, lin::tuple([v, zero])))));
+            let l = d.on_env(|v| Arc::new(LinTerm::Power(x2.clone(), f.at(&x2, lin::tuple([v, zero])))));
             let ty = Type::fun(x.ty.clone(), f.ty.clone());
             Dual { term: f.bind(tuple([p, l])), ty }
         }
@@ -108,7 +108,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         Term::App(t, s) => {
             let (t, s) = (d.sub(t)?, d.sub(s)?);
             let q = shared::applied(d, &t, &s);
-            let l = d.from_env(|v| {
+            let l = d.on_env(|v| {
                 let along = Arc::new(LinTerm::PowerApp(t.at(&v), s.p()));
                 lin::plus(along, q.at(s.at(v)))
             });
@@ -122,7 +122,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let a: Vec<Tm> = ts.iter().map(|t| t.p()).collect();
             let y = shared::result(d, *op);
             let of = d.tangent(&y.ty);
-            let l = d.from_env(|v| d_op(*op, &a, &var(&y.var), &of, |i| ts[i].at(&v)));
+            let l = d.on_env(|v| d_op(*op, &a, &var(&y.var), &of, |i| ts[i].at(&v)));
             let ty = y.ty.clone();
             let value = Arc::new(Term::Prim(*op, a));
             let result = tuple([var(&y.var), l]);
@@ -141,8 +141,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         Term::Build { index: i, bound: n, body } => {
             let t = d.family(i, n, body)?;
             let (i, j) = (d.supply.renew(i), d.supply.renew(i));
-            let l =
-                d.from_env(|v| lin::build(j.clone(), n.clone(), t.at(&j, lin::tuple([v, lin::tuple([])]))));
+            let l = d.on_env(|v| lin::build(j.clone(), n.clone(), t.at(&j, lin::tuple([v, lin::tuple([])]))));
             let p = build(i.clone(), n.clone(), t.p(&i));
             Dual { term: t.bind(tuple([p, l])), ty: Type::array(n.clone(), t.ty.clone()) }
         }
@@ -153,7 +152,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let t = d.sub(t)?;
             let i = Binder::new(d.supply.fresh("i"), Type::Int);
             let s = d.primal(s)?;
-            let l = d.from_env(|v| lin::index(t.at(v), var(&i.var)));
+            let l = d.on_env(|v| lin::index(t.at(v), var(&i.var)));
             let p = index(t.p(), var(&i.var), site.clone());
             let (_, ty) = shared::array(&t.ty);
             Dual { term: t.bind(let_(i, s, tuple([p, l]))), ty }
@@ -167,7 +166,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let ty = Type::array(k.clone(), ty.clone());
             let of = d.tangent(&ty);
             let onehot = |i: usize, t| lin::onehot(k.clone(), int(i as i64), t);
-            let l = d.from_env(|v| sum(&of, ts.iter().enumerate().map(|(i, t)| onehot(i, t.at(&v)))));
+            let l = d.on_env(|v| sum(&of, ts.iter().enumerate().map(|(i, t)| onehot(i, t.at(&v)))));
             let p = shared::array_of(d, &ty, &ts);
             Dual { term: bind_all(&ts, tuple([p, l])), ty }
         }
@@ -177,7 +176,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         Term::Sum { index: i, bound: n, body } => {
             let t = d.family(i, n, body)?;
             let (i, j) = (d.supply.renew(i), d.supply.renew(i));
-            let l = d.from_env(|v| lin::sum(j.clone(), n.clone(), t.at(&j, lin::tuple([v, lin::tuple([])]))));
+            let l = d.on_env(|v| lin::sum(j.clone(), n.clone(), t.at(&j, lin::tuple([v, lin::tuple([])]))));
             let p = lang::core::make::sum(i.clone(), n.clone(), t.p(&i));
             Dual { term: t.bind(tuple([p, l])), ty: Type::Real }
         }
@@ -189,7 +188,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let m = shared::extremum(d, *which, i, n, &t);
             let i = d.supply.renew(i);
             let zero = d.zero(&Type::Real);
-            let l = d.from_env(|v| {
+            let l = d.on_env(|v| {
                 let share = lin::scale(m.share(), t.at(&i, lin::tuple([v, lin::tuple([])])));
                 lin::sum(i.clone(), n.clone(), lin::if_(m.by(t.p(&i)), share, zero))
             });
@@ -203,7 +202,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let r = shared::steps(d, state, &t, i, n, body)?;
             let j = d.supply.renew(i);
             let z = LBinder::new(d.supply.renew(&state.var), d.tangent(&state.ty));
-            let l = d.from_env(|v| {
+            let l = d.on_env(|v| {
                 let inner = lin::tuple([lin::tuple([v.clone(), lin::var(&z.var)]), lin::tuple([])]);
                 let body = r.at(&j, inner);
                 let (init, index, bound) = (t.at(v), j.clone(), n.clone());
@@ -217,7 +216,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let t = d.sub(init)?;
             let run = shared::counted(d, state, cond, body)?;
             let s = d.under(&[(&run.init.var, &run.init.ty)], |d| d.sub(&run.iterate))?;
-            let m = d.from_env(|v| s.at(lin::tuple([v.clone(), t.at(v)])));
+            let m = d.on_env(|v| s.at(lin::tuple([v.clone(), t.at(v)])));
             let result = let_(run.trips, run.count, s.bind(tuple([s.p(), m])));
             Dual { term: t.bind(let_(d.primal_binder(&run.init), t.p(), result)), ty: s.ty }
         }
@@ -246,7 +245,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             None => {
                 let ts = d.subs(args)?;
                 let q = shared::call(d, t, &ts)?;
-                let l = d.from_env(|v| q.at(shared::plain_tuple(ts.iter().map(|t| t.at(&v)))));
+                let l = d.on_env(|v| q.at(shared::plain_tuple(ts.iter().map(|t| t.at(&v)))));
                 Dual { term: bind_all(&ts, q.bind(tuple([q.p(), l]))), ty: q.ty }
             }
         },

@@ -22,7 +22,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let ty = d.scope.vars[x].clone();
             match d.slot(x) {
                 Some(up) => {
-                    let l = d.from(&ty, |w| lin::coproj(env, up, w));
+                    let l = d.on(&ty, |w| lin::coproj(env, up, w));
                     Dual { term: tuple([t.clone(), l]), ty }
                 }
                 None => shared::outer_variable(d, x, ty)?,
@@ -39,7 +39,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let t = d.sub(t)?;
             let s = d.under(&[(&x.var, &x.ty)], |d| d.sub(s))?;
             let z = d.extended(&x.ty);
-            let m = d.from(&s.ty, |w| {
+            let m = d.on(&s.ty, |w| {
                 lin::let_(
                     z.clone(),
                     s.at(w),
@@ -56,7 +56,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let ts = d.subs(ts)?;
             let ty = Type::tuple(ts.iter().map(|t| t.ty.clone()));
             let l =
-                d.from(&ty, |w| sum(&env, ts.iter().enumerate().map(|(i, t)| t.at(lin::proj(w.clone(), i)))));
+                d.on(&ty, |w| sum(&env, ts.iter().enumerate().map(|(i, t)| t.at(lin::proj(w.clone(), i)))));
             let p = tuple(ts.iter().map(|t| t.p()));
             Dual { term: bind_all(&ts, tuple([p, l])), ty }
         }
@@ -66,7 +66,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         Term::Proj(t, i) => {
             let t = d.sub(t)?;
             let (of, ty) = (d.tangent(&t.ty), shared::component(&t.ty, *i));
-            let l = d.from(&ty, |w| t.at(shared::at_component(&of, *i, w)));
+            let l = d.on(&ty, |w| t.at(shared::at_component(&of, *i, w)));
             Dual { term: t.bind(tuple([proj(t.p(), *i), l])), ty }
         }
 
@@ -74,7 +74,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         //   in_i p                                          λ̲w. L • fromIn_i w
         Term::Inject(i, ty, t) => {
             let t = d.sub(t)?;
-            let l = d.from(ty, |w| t.at(Arc::new(LinTerm::FromInject(*i, w))));
+            let l = d.on(ty, |w| t.at(Arc::new(LinTerm::FromInject(*i, w))));
             let p = Arc::new(Term::Inject(*i, ty.primal(d.mode), t.p()));
             Dual { term: t.bind(tuple([p, l])), ty: ty.clone() }
         }
@@ -90,7 +90,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
                 let s = d.under(&[(&x.var, &x.ty)], |d| d.sub(s))?;
                 let z = d.extended(&x.ty);
                 let payload = Arc::new(LinTerm::Inject(i, of.clone(), lin::proj(lin::var(&z.var), 1)));
-                let m = d.from(&s.ty, |w| {
+                let m = d.on(&s.ty, |w| {
                     let into = lin::plus(lin::proj(lin::var(&z.var), 0), t.at(payload));
                     lin::let_(z, s.at(w), into)
                 });
@@ -107,11 +107,11 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let f = shared::function(d, x, t)?;
             let (x1, x2) = (f.argument(d), f.argument(d));
             let q = f.call(d, &x1);
-            let m = d.from(&f.ty, |w| lin::proj(q.at(w), 1));
+            let m = d.on(&f.ty, |w| lin::proj(q.at(w), 1));
             let p = lam(x1, q.bind(tuple([q.p(), m])));
             let ty = Type::fun(x.ty.clone(), f.ty.clone());
             let z = LBinder::new(d.supply.fresh("z"), d.tangent(&f.ty));
-            let l = d.from(&ty, |w| {
+            let l = d.on(&ty, |w| {
                 let body = lin::proj(f.at(&x2, lin::var(&z.var)), 0);
                 Arc::new(LinTerm::TensorElim { scrutinee: w, var: x2, lin: z, body })
             });
@@ -123,7 +123,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         Term::App(t, s) => {
             let (t, s) = (d.sub(t)?, d.sub(s)?);
             let q = shared::applied(d, &t, &s);
-            let l = d.from(&q.ty, |w| {
+            let l = d.on(&q.ty, |w| {
                 let tensor = Arc::new(LinTerm::Tensor(s.p(), w.clone()));
                 lin::plus(t.at(tensor), s.at(q.at(w)))
             });
@@ -137,7 +137,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let a: Vec<Tm> = ts.iter().map(|t| t.p()).collect();
             let y = shared::result(d, *op);
             let ty = y.ty.clone();
-            let l = d.from(&ty, |w| d_op_transposed(*op, &a, &var(&y.var), &env, &w, |i, w| ts[i].at(w)));
+            let l = d.on(&ty, |w| d_op_transposed(*op, &a, &var(&y.var), &env, &w, |i, w| ts[i].at(w)));
             let value = Arc::new(Term::Prim(*op, a));
             let result = tuple([var(&y.var), l]);
             Dual { term: bind_all(&ts, let_(y, value, result)), ty }
@@ -156,7 +156,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let t = d.family(i, n, body)?;
             let (i, j) = (d.supply.renew(i), d.supply.renew(i));
             let ty = Type::array(n.clone(), t.ty.clone());
-            let l = d.from(&ty, |w| {
+            let l = d.on(&ty, |w| {
                 let each = lin::proj(t.at(&j, lin::index(w, var(&j))), 0);
                 lin::sum(j, n.clone(), each)
             });
@@ -171,7 +171,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let i = Binder::new(d.supply.fresh("i"), Type::Int);
             let s = d.primal(s)?;
             let (n, ty) = shared::array(&t.ty);
-            let l = d.from(&ty, |w| t.at(lin::onehot(n, var(&i.var), w)));
+            let l = d.on(&ty, |w| t.at(lin::onehot(n, var(&i.var), w)));
             let p = index(t.p(), var(&i.var), site.clone());
             Dual { term: t.bind(let_(i, s, tuple([p, l]))), ty }
         }
@@ -181,7 +181,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         Term::Array(ty, ts) => {
             let ts = d.subs(ts)?;
             let ty = Type::array(Size::constant(ts.len() as i64), ty.clone());
-            let l = d.from(&ty, |w| {
+            let l = d.on(&ty, |w| {
                 let each = |i: usize| lin::index(w.clone(), int(i as i64));
                 sum(&env, ts.iter().enumerate().map(|(i, t)| t.at(each(i))))
             });
@@ -194,7 +194,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         Term::Sum { index: i, bound: n, body } => {
             let t = d.family(i, n, body)?;
             let (i, j) = (d.supply.renew(i), d.supply.renew(i));
-            let l = d.from(&Type::Real, |w| {
+            let l = d.on(&Type::Real, |w| {
                 let each = lin::proj(t.at(&j, w), 0);
                 lin::sum(j, n.clone(), each)
             });
@@ -208,7 +208,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let t = d.family(i, n, body)?;
             let m = shared::extremum(d, *which, i, n, &t);
             let i = d.supply.renew(i);
-            let l = d.from(&Type::Real, |w| {
+            let l = d.on(&Type::Real, |w| {
                 let share = lin::proj(t.at(&i, lin::scale(m.share(), w)), 0);
                 let each = lin::if_(m.by(t.p(&i)), share, lin::zero(env));
                 lin::sum(i, n.clone(), each)
@@ -228,7 +228,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let z = LBinder::new(d.supply.renew(&state.var), inner.clone());
             let u = d.extended(&state.ty);
             let total = LBinder::new(d.supply.fresh("z"), inner);
-            let l = d.from(&r.ty, |w| {
+            let l = d.on(&r.ty, |w| {
                 let (of, at) = (
                     |z: &LBinder, i| lin::proj(lin::var(&z.var), i),
                     lin::index(lin::proj(w.clone(), 1), var(&i)),
@@ -252,7 +252,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let run = shared::counted(d, state, cond, body)?;
             let s = d.under(&[(&run.init.var, &run.init.ty)], |d| d.sub(&run.iterate))?;
             let z = d.extended(&run.init.ty);
-            let m = d.from(&s.ty, |w| {
+            let m = d.on(&s.ty, |w| {
                 let into = lin::plus(lin::proj(lin::var(&z.var), 0), t.at(lin::proj(lin::var(&z.var), 1)));
                 lin::let_(z, s.at(w), into)
             });
@@ -285,7 +285,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
                 let ts = d.subs(args)?;
                 let q = shared::call(d, t, &ts)?;
                 let z = LBinder::new(d.supply.fresh("z"), shared::plain(ts.iter().map(|t| d.tangent(&t.ty))));
-                let l = d.from(&q.ty, |w| {
+                let l = d.on(&q.ty, |w| {
                     let at = |i| shared::plain_proj(lin::var(&z.var), i, ts.len());
                     let result = sum(&env, ts.iter().enumerate().map(|(i, t)| t.at(at(i))));
                     lin::let_(z, q.at(w), result)

@@ -4,24 +4,26 @@ use lang::core::{Term, Tm};
 use lang::types::Mode;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Declares [`Rule`] and the names of its members.
+/// Declares an enum of rules and their names.
 macro_rules! rules {
-    ($($rule:ident = $name:literal,)*) => {
-        /// A rule of chad.md §4 or §6.
+    ($(#[$doc:meta])* $Rule:ident: $($rule:ident = $name:literal,)*) => {
+        $(#[$doc])*
         #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-        pub enum Rule { $($rule),* }
+        pub enum $Rule { $($rule),* }
 
-        impl Rule {
-            pub const ALL: &'static [Rule] = &[$(Rule::$rule),*];
+        impl $Rule {
+            pub const ALL: &'static [$Rule] = &[$($Rule::$rule),*];
 
             pub fn name(self) -> &'static str {
-                match self { $(Rule::$rule => $name),* }
+                match self { $($Rule::$rule => $name),* }
             }
         }
     };
 }
 
 rules! {
+    /// A rule of D, chad.md §4 and §6.
+    Rule:
     Var = "x",
     Lit = "literal",
     Let = "let",
@@ -49,6 +51,31 @@ rules! {
     LinApp = "linear application",
     Unread = "unread",
     Zero = "zero",
+}
+
+rules! {
+    /// A rule of the transposition of linear terms, chad.md §2.
+    Transposition:
+    Var = "variable",
+    Zero = "zero",
+    Plus = "plus",
+    Tuple = "pair",
+    Proj = "projection",
+    Coproj = "coprojection",
+    EnvProj = "environment projection",
+    Scale = "linear op",
+    App = "linear application",
+    Let = "linear let",
+    CLet = "cartesian let",
+    If = "if",
+    Case = "case",
+    Inject = "injection",
+    FromInject = "payload",
+    Build = "build",
+    Index = "index",
+    OneHot = "onehot",
+    Sum = "sum",
+    Loop = "loop",
 }
 
 impl Rule {
@@ -88,12 +115,20 @@ impl Rule {
 
 static USES: [[AtomicUsize; Rule::ALL.len()]; 2] =
     [const { [const { AtomicUsize::new(0) }; Rule::ALL.len()] }; 2];
+static TRANSPOSITIONS: [AtomicUsize; Transposition::ALL.len()] =
+    [const { AtomicUsize::new(0) }; Transposition::ALL.len()];
 
 pub(crate) fn count(mode: Mode, rule: Rule) {
     USES[mode as usize][rule as usize].fetch_add(1, Ordering::Relaxed);
+}
+pub(crate) fn count_transposition(rule: Transposition) {
+    TRANSPOSITIONS[rule as usize].fetch_add(1, Ordering::Relaxed);
 }
 
 /// How often this process has used the rule.
 pub fn uses(mode: Mode, rule: Rule) -> usize {
     USES[mode as usize][rule as usize].load(Ordering::Relaxed)
+}
+pub fn transpositions(rule: Transposition) -> usize {
+    TRANSPOSITIONS[rule as usize].load(Ordering::Relaxed)
 }
