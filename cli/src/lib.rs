@@ -5,13 +5,17 @@
 //! | [`args`] | the command line's grammar |
 //! | [`commands`] | what each command does |
 //! | [`codes`], [`explain`], [`report`] | error codes, their pages, problems as people see them |
+//! | [`data`] | data in and out
+//! | [`items`] | a file's text, item by item
 //! | [`guard`] | a compiler bug is reported, never a crash |
 
 pub mod args;
 pub mod codes;
 pub mod commands;
+pub mod data;
 pub mod explain;
 pub mod guard;
+pub mod items;
 pub mod report;
 
 use clap::Parser;

@@ -1,0 +1,122 @@
+//! Where data comes from: `--args`, `--input`, the default files of `input` items.
+
+use super::read::Given;
+use super::{csv, npy};
+use crate::args::DataArgs;
+use crate::codes;
+use crate::report::Stop;
+use lang::diag::Diagnostic;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What the command line gives, by the name of the parameter or input it is for.
+#[derive(Default, Debug)]
+pub struct Inputs {
+    pub by_name: BTreeMap<String, Given>,
+}
+
+impl Inputs {
+    pub fn from_args(args: &DataArgs) -> Result<Inputs, Stop> {
+        let mut inputs = Inputs::default();
+        for input in &args.input {
+            match input.split_once('=') {
+                Some((name, file)) if is_name(name) => inputs.insert(name, load(file)?)?,
+                Some(_) | None if input.ends_with(".json") => {
+                    let text = read_text(Path::new(input))?;
+                    inputs.object(parse_json(&text, input)?, input)?;
+                }
+                Some(_) | None => {
+                    let message = format!("`--input {input}` needs a name: --input NAME={input}");
+                    return Err(Stop::Usage(message));
+                }
+            }
+        }
+        if let Some(text) = &args.args {
+            inputs.object(parse_json(text, "--args")?, "--args")?;
+        }
+        Ok(inputs)
+    }
+
+    fn insert(&mut self, name: &str, given: Given) -> Result<(), Stop> {
+        match self.by_name.insert(name.to_string(), given) {
+            None => Ok(()),
+            Some(_) => Err(Stop::Usage(format!("`{name}` is given twice"))),
+        }
+    }
+
+    fn object(&mut self, json: serde_json::Value, origin: &str) -> Result<(), Stop> {
+        let serde_json::Value::Object(object) = json else {
+            let message = format!("{origin} should be a JSON object: parameters by name");
+            return Err(Diagnostic::new(codes::BAD_JSON, message).help("write {\"x\": 1.5}").into());
+        };
+        object.into_iter().try_for_each(|(name, value)| self.insert(&name, Given::Json(value)))
+    }
+}
+
+fn is_name(text: &str) -> bool {
+    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
+        && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '\'')
+}
+
+/// A JSON text as a value; `origin` names it in the message.
+pub fn parse_json(text: &str, origin: &str) -> Result<serde_json::Value, Stop> {
+    serde_json::from_str(text).map_err(|error| {
+        Diagnostic::new(codes::BAD_JSON, format!("{origin} is not JSON: {error}"))
+            .help("NaN and infinities are strings: \"NaN\", \"inf\", \"-inf\"")
+            .into()
+    })
+}
+
+/// The text of a file.
+pub fn read_text(path: &Path) -> Result<String, Stop> {
+    let bytes = read_bytes(path)?;
+    String::from_utf8(bytes).map_err(|error| {
+        let (bytes, valid) = (error.as_bytes(), error.utf8_error().valid_up_to());
+        let line = bytes[..valid].iter().filter(|b| **b == b'\n').count() + 1;
+        let column = bytes[..valid].iter().rev().take_while(|b| **b != b'\n').count() + 1;
+        let message = format!("{}:{line}:{column}: this is not UTF-8 text", path.display());
+        Diagnostic::new(codes::NOT_UTF8, message)
+            .help(format!("the byte here is 0x{:02x}; save the file as UTF-8", bytes[valid]))
+            .into()
+    })
+}
+
+fn read_bytes(path: &Path) -> Result<Vec<u8>, Stop> {
+    std::fs::read(path).map_err(|error| {
+        let message = format!("cannot read `{}`: {error}", path.display());
+        Diagnostic::new(codes::UNREADABLE, message).into()
+    })
+}
+
+/// The data of `FILE.json`, `FILE.npy`, `FILE.csv` or `FILE.csv:column,…`.
+pub fn load(file: &str) -> Result<Given, Stop> {
+    let (path, columns) = match file.rsplit_once(':') {
+        Some((path, columns)) if path.ends_with(".csv") => (path, Some(columns)),
+        Some(_) | None => (file, None),
+    };
+    let (extension, path) = (Path::new(path).extension().and_then(|e| e.to_str()), Path::new(path));
+    match extension {
+        Some("json") => Ok(Given::Json(parse_json(&read_text(path)?, file)?)),
+        Some("npy") => match npy::read(&read_bytes(path)?) {
+            Ok(tensor) => Ok(Given::Tensor(tensor)),
+            Err(fault) => Err(Diagnostic::new(codes::BAD_NPY, format!("{file}: {fault}")).into()),
+        },
+        Some("csv") => {
+            let table = csv::read(&read_text(path)?);
+            let table = table.and_then(|table| match columns {
+                Some(names) => table.select(&names.split(',').map(str::trim).collect::<Vec<_>>()),
+                None => Ok(table),
+            });
+            match table {
+                Ok(table) => Ok(Given::Table(table)),
+                Err(fault) => {
+                    Err(Diagnostic::new(codes::BAD_CSV, format!("{}: {fault}", path.display())).into())
+                }
+            }
+        }
+        Some(_) | None => {
+            let message = format!("`{file}` is not a kind of data file that adc reads: .json, .npy, .csv");
+            Err(Diagnostic::new(codes::UNREADABLE, message).into())
+        }
+    }
+}
