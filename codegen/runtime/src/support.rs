@@ -1,0 +1,235 @@
+//! The part of the runtime that also goes into libraries built for C: no panic, no allocation but malloc's, nothing from
+//! outside but the C library. `codegen`'s build script compiles this very file to an object that is linked into every `.so`;
+//! inside `adc` it is an ordinary module. Every function is called by generated code only, which keeps the stated promises.
+
+use std::ffi::c_void;
+
+/// What a failed call leaves behind: the failure's number in its procedure, and its details.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Failure {
+    pub failure: i64,
+    pub details: [i64; 4],
+}
+
+/// One chunk of a parallel loop: (context, chunk number, where to report) → status.
+pub type Chunk = unsafe extern "C" fn(*const c_void, i64, *mut Failure) -> i64;
+
+/// The status of a call that ran out of memory.
+pub const OUT_OF_MEMORY: i64 = -1;
+
+unsafe extern "C" {
+    fn malloc(size: usize) -> *mut c_void;
+    fn free(p: *mut c_void);
+}
+
+/// Memory that lives until a call (or a loop's iteration) ends: a chain of blocks, filled in order. All zero is the empty arena.
+#[repr(C)]
+pub struct Arena {
+    first: *mut Block,
+    current: *mut Block,
+    used: usize,
+}
+
+#[repr(C)]
+struct Block {
+    next: *mut Block,
+    data: *mut u8,
+    size: usize,
+}
+
+const ALIGN: usize = 64;
+const FIRST_BLOCK: usize = 1 << 16;
+
+/// `bytes` fresh bytes at a multiple of 64, or null.
+///
+/// # Safety
+/// `arena` is a valid arena that no other thread uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adc_arena_alloc(arena: *mut Arena, bytes: usize) -> *mut u8 {
+    // SAFETY: blocks form a list that ends in null; each block's data has room for its size.
+    unsafe {
+        let arena = &mut *arena;
+        if bytes > isize::MAX as usize / 4 {
+            return std::ptr::null_mut();
+        }
+        let bytes = (bytes + ALIGN - 1) & !(ALIGN - 1);
+        let mut last_size = FIRST_BLOCK / 2;
+        while !arena.current.is_null() {
+            let block = &*arena.current;
+            if block.size - arena.used >= bytes {
+                let p = block.data.wrapping_add(arena.used);
+                arena.used += bytes;
+                return p;
+            }
+            last_size = block.size;
+            if block.next.is_null() {
+                break;
+            }
+            arena.current = block.next;
+            arena.used = 0;
+        }
+        let doubled = last_size.wrapping_mul(2);
+        let size = if bytes > doubled { bytes } else { doubled };
+        let header = size_of::<Block>();
+        let block = malloc(header + ALIGN + size) as *mut Block;
+        if block.is_null() {
+            return std::ptr::null_mut();
+        }
+        let start = (block as usize + header + ALIGN - 1) & !(ALIGN - 1);
+        let data = (block as *mut u8).wrapping_add(start - block as usize);
+        *block = Block { next: std::ptr::null_mut(), data, size };
+        if arena.current.is_null() {
+            arena.first = block;
+        } else {
+            (*arena.current).next = block;
+        }
+        arena.current = block;
+        arena.used = bytes;
+        data
+    }
+}
+
+/// Everything in the arena dies; its blocks are kept.
+///
+/// # Safety
+/// As [`adc_arena_alloc`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adc_arena_reset(arena: *mut Arena) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        (*arena).current = (*arena).first;
+        (*arena).used = 0;
+    }
+}
+
+/// Gives the blocks back.
+///
+/// # Safety
+/// As [`adc_arena_alloc`]; the arena is not used again.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adc_arena_free(arena: *mut Arena) {
+    // SAFETY: every block came from malloc and is freed once.
+    unsafe {
+        let mut block = (*arena).first;
+        while !block.is_null() {
+            let next = (*block).next;
+            free(block as *mut c_void);
+            block = next;
+        }
+    }
+}
+
+/// The chunks in order, on this thread. (The JIT puts a parallel one in its place.)
+///
+/// # Safety
+/// `body` is sound for chunks `0..chunks` of `context`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adc_parallel_for(
+    chunks: i64,
+    body: Chunk,
+    context: *const c_void,
+    failure: *mut Failure,
+) -> i64 {
+    let mut chunk = 0;
+    while chunk < chunks {
+        // SAFETY: the caller's promise.
+        let status = unsafe { body(context, chunk, failure) };
+        if status != 0 {
+            return status;
+        }
+        chunk += 1;
+    }
+    0
+}
+
+/// perm = the stable ascending order of keys, NaN last.
+///
+/// # Safety
+/// `keys` and `perm` are disjoint arrays of length n.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adc_argsort_real(keys: *const f64, perm: *mut i64, n: i64) -> i64 {
+    // SAFETY: argsort passes positions below n.
+    unsafe {
+        argsort(perm, n, |a, b| {
+            let (x, y) = (*keys.wrapping_add(a as usize), *keys.wrapping_add(b as usize));
+            x < y || (y.is_nan() && !x.is_nan())
+        })
+    }
+}
+
+/// As [`adc_argsort_real`], for ints.
+///
+/// # Safety
+/// As [`adc_argsort_real`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adc_argsort_int(keys: *const i64, perm: *mut i64, n: i64) -> i64 {
+    // SAFETY: argsort passes positions below n.
+    unsafe { argsort(perm, n, |a, b| *keys.wrapping_add(a as usize) < *keys.wrapping_add(b as usize)) }
+}
+
+/// Merge sort from the bottom up: runs of length `width` are merged pairwise from one array into the other.
+unsafe fn argsort(perm: *mut i64, n: i64, less: impl Fn(i64, i64) -> bool) -> i64 {
+    if n <= 0 {
+        return 0;
+    }
+    let n = n as usize;
+    // SAFETY: perm and the scratch array have n elements; every index below is less than n.
+    unsafe {
+        let scratch = malloc(n.wrapping_mul(8)) as *mut i64;
+        if scratch.is_null() {
+            return OUT_OF_MEMORY;
+        }
+        let mut i = 0;
+        while i < n {
+            *perm.wrapping_add(i) = i as i64;
+            i += 1;
+        }
+        let (mut from, mut to) = (perm, scratch);
+        let mut width = 1;
+        while width < n {
+            let mut lo = 0;
+            while lo < n {
+                let mid = if n - lo > width { lo + width } else { n };
+                let hi = if n - mid > width { mid + width } else { n };
+                let (mut a, mut b, mut k) = (lo, mid, lo);
+                while k < hi {
+                    let right_first =
+                        b < hi && (a >= mid || less(*from.wrapping_add(b), *from.wrapping_add(a)));
+                    let taken = if right_first { &mut b } else { &mut a };
+                    *to.wrapping_add(k) = *from.wrapping_add(*taken);
+                    *taken += 1;
+                    k += 1;
+                }
+                lo = hi;
+            }
+            (from, to) = (to, from);
+            width = width.wrapping_mul(2);
+        }
+        if from != perm {
+            let mut i = 0;
+            while i < n {
+                *perm.wrapping_add(i) = *from.wrapping_add(i);
+                i += 1;
+            }
+        }
+        free(scratch as *mut c_void);
+    }
+    0
+}
+
+/// x^k by binary powering.
+#[unsafe(no_mangle)]
+pub extern "C" fn adc_powi(x: f64, k: i64) -> f64 {
+    let mut rest = k.unsigned_abs();
+    let mut square = x;
+    let mut product = 1.0;
+    while rest > 0 {
+        if rest & 1 == 1 {
+            product *= square;
+        }
+        square *= square;
+        rest >>= 1;
+    }
+    if k < 0 { 1.0 / product } else { product }
+}

@@ -1,0 +1,423 @@
+//! Statements to LLVM IR, one arm each. Values are SSA values; carried scalars and results of branches are phis.
+
+use crate::llvm::Unit;
+use crate::memory::Place;
+use crate::{Result, malformed};
+use inkwell::IntPredicate;
+use inkwell::basic_block::BasicBlock;
+use inkwell::builder::Builder;
+use inkwell::values::{
+    BasicValue, BasicValueEnum, FloatValue, FunctionValue, IntValue, PhiValue, PointerValue,
+};
+use lang::loops::{Block, Buf, Carried, CarriedKind, For, If, Op, Operand, Parallel, Proc, Stmt, Val, While};
+use std::collections::HashSet;
+
+/// One LLVM function under construction: a procedure's entry point, or the chunk of a parallel loop in it.
+pub(crate) struct Gen<'u, 'c> {
+    pub u: &'u Unit<'c>,
+    pub proc: &'u Proc,
+    pub f: FunctionValue<'c>,
+    pub b: Builder<'c>,
+    /// Stack memory and its initialisation: the entry block, closed by [`Gen::finish`].
+    pub entry: Builder<'c>,
+    start: BasicBlock<'c>,
+    pub vals: Vec<Option<BasicValueEnum<'c>>>,
+    pub places: Vec<Option<Place<'c>>>,
+    /// Where failures are reported; never null.
+    pub failure: PointerValue<'c>,
+    /// Where every path ends, and the statuses they arrive with.
+    exit: BasicBlock<'c>,
+    statuses: Vec<(IntValue<'c>, BasicBlock<'c>)>,
+    /// Every arena of this function, freed at the exit; and that of the innermost loop body we are in.
+    pub arenas: Vec<PointerValue<'c>>,
+    pub arena: Option<PointerValue<'c>>,
+    /// Bytes of stack given to local buffers.
+    pub stack: u64,
+    /// Additions on the way from a Sum-carried scalar to its next value.
+    pub sums: HashSet<Val>,
+    /// Parallel loops met here may be split into chunks: not inside a parallel loop.
+    pub may_split: bool,
+}
+
+impl<'u, 'c> Gen<'u, 'c> {
+    pub fn new(
+        u: &'u Unit<'c>,
+        proc: &'u Proc,
+        f: FunctionValue<'c>,
+        failure: PointerValue<'c>,
+        may_split: bool,
+    ) -> Result<Gen<'u, 'c>> {
+        let (entry, start) = (u.cx.append_basic_block(f, "entry"), u.cx.append_basic_block(f, "start"));
+        let exit = u.cx.append_basic_block(f, "exit");
+        let mut g = Gen {
+            u,
+            proc,
+            f,
+            b: u.cx.create_builder(),
+            entry: u.cx.create_builder(),
+            start,
+            vals: vec![None; proc.vals.len()],
+            places: vec![None; proc.bufs.len()],
+            failure,
+            exit,
+            statuses: vec![],
+            arenas: vec![],
+            arena: None,
+            stack: 0,
+            sums: HashSet::new(),
+            may_split,
+        };
+        g.entry.position_at_end(entry);
+        g.b.position_at_end(start);
+        if may_split {
+            // The caller's report may be null.
+            let unread = g.entry.build_array_alloca(u.i64, g.int(5), "unread")?;
+            let none = g.entry.build_is_null(failure, "")?;
+            g.failure = g.entry.build_select(none, unread, failure, "failure")?.into_pointer_value();
+        }
+        Ok(g)
+    }
+
+    /// The body is complete: success, and the common exit.
+    pub fn finish(&mut self) -> Result<()> {
+        let zero = self.int(0);
+        self.leave(zero)?;
+        self.entry.build_unconditional_branch(self.start)?;
+        self.b.position_at_end(self.exit);
+        let status = self.b.build_phi(self.u.i64, "status")?;
+        for (value, from) in &self.statuses {
+            status.add_incoming(&[(value, *from)]);
+        }
+        for arena in &self.arenas {
+            let free = self.u.declare("adc_arena_free", &[self.u.ptr.into()], None, None);
+            self.b.build_call(free, &[(*arena).into()], "")?;
+        }
+        self.b.build_return(Some(&status.as_basic_value()))?;
+        Ok(())
+    }
+
+    /// The function ends here with this status.
+    pub fn leave(&mut self, status: IntValue<'c>) -> Result<()> {
+        self.statuses.push((status, self.here()));
+        self.b.build_unconditional_branch(self.exit)?;
+        Ok(())
+    }
+
+    pub fn here(&self) -> BasicBlock<'c> {
+        self.b.get_insert_block().expect("the builder always has a block")
+    }
+    /// A new block, placed before the exit.
+    pub fn new_block(&self, name: &str) -> BasicBlock<'c> {
+        self.u.cx.prepend_basic_block(self.exit, name)
+    }
+    pub fn int(&self, k: i64) -> IntValue<'c> {
+        self.u.i64.const_int(k as u64, true)
+    }
+    pub fn name(&self, v: Val) -> &str {
+        &self.proc.vals[v.0 as usize].1
+    }
+
+    pub fn set(&mut self, v: Val, value: BasicValueEnum<'c>) -> Result<()> {
+        match self.vals.get_mut(v.0 as usize) {
+            Some(slot) => *slot = Some(value),
+            None => return malformed(format!("no value {v:?}")),
+        }
+        Ok(())
+    }
+
+    pub fn get(&self, o: Operand) -> Result<BasicValueEnum<'c>> {
+        Ok(match o {
+            Operand::Val(v) => match self.vals.get(v.0 as usize) {
+                Some(Some(value)) => *value,
+                Some(None) | None => {
+                    return malformed(format!("{v:?} is used before its definition in {}", self.proc.name));
+                }
+            },
+            Operand::Real(x) => self.u.f64.const_float(x).into(),
+            Operand::Int(k) => self.int(k).into(),
+            Operand::Bool(b) => self.u.i1.const_int(b as u64, false).into(),
+        })
+    }
+    pub fn get_int(&self, o: Operand) -> Result<IntValue<'c>> {
+        match self.get(o)? {
+            BasicValueEnum::IntValue(k) => Ok(k),
+            other => malformed(format!("{other} is not an int or bool")),
+        }
+    }
+    pub fn get_real(&self, o: Operand) -> Result<FloatValue<'c>> {
+        match self.get(o)? {
+            BasicValueEnum::FloatValue(x) => Ok(x),
+            other => malformed(format!("{other} is not a real")),
+        }
+    }
+
+    pub fn is_nonzero(&self, byte: IntValue<'c>) -> Result<IntValue<'c>> {
+        Ok(self.b.build_int_compare(IntPredicate::NE, byte, byte.get_type().const_zero(), "")?)
+    }
+
+    pub fn block(&mut self, block: &'u Block) -> Result<()> {
+        block.iter().try_for_each(|s| self.stmt(s))
+    }
+
+    fn stmt(&mut self, stmt: &'u Stmt) -> Result<()> {
+        match stmt {
+            Stmt::Let { dst, op, args } => {
+                let value = self.op(*dst, *op, args)?;
+                if let Some(i) = value.as_instruction_value() {
+                    let _ = i.set_name(self.name(*dst));
+                }
+                self.set(*dst, value)
+            }
+            Stmt::Load { dst, buf, index } => {
+                let value = self.load(*buf, index, self.name(*dst))?;
+                self.set(*dst, value)
+            }
+            Stmt::Store { buf, index, value } => self.store(*buf, index, *value),
+            Stmt::Accum { buf, index, value } => self.accum(*buf, index, *value),
+            Stmt::Alloc { buf } => self.alloc(*buf),
+            Stmt::Fill { buf, value } => self.fill(*buf, *value),
+            Stmt::Copy { dst, src } => self.copy(*dst, *src),
+            Stmt::For(f) => match f.parallel {
+                Parallel::Yes if self.may_split => self.split_for(f),
+                Parallel::Yes | Parallel::No => self.for_loop(f),
+            },
+            Stmt::While(w) => self.while_loop(w),
+            Stmt::If(i) => self.branch(i),
+            Stmt::Check { cond, failure, details } => self.check(*cond, *failure, details),
+            Stmt::Argsort { keys, perm } => self.argsort(*keys, *perm),
+        }
+    }
+
+    /// `for`: the header holds the phis and tests; LLVM rotates it.
+    pub fn for_loop(&mut self, f: &'u For) -> Result<()> {
+        let extent = self.get_int(f.extent)?;
+        let range = (self.int(0), extent);
+        let inits = f.carried.iter().map(|c| self.get(c.init)).collect::<Result<Vec<_>>>()?;
+        let results = self.run_range(f, range, &inits)?;
+        for (c, result) in f.carried.iter().zip(results) {
+            self.set(c.result, result)?;
+        }
+        Ok(())
+    }
+
+    /// The loop's iterations lo..hi (hi−1 down to lo), from these carried values to those returned.
+    pub fn run_range(
+        &mut self,
+        f: &'u For,
+        (lo, hi): (IntValue<'c>, IntValue<'c>),
+        inits: &[BasicValueEnum<'c>],
+    ) -> Result<Vec<BasicValueEnum<'c>>> {
+        self.mark_sums(&f.carried, &f.body);
+        let (header, body, done) = (self.new_block("for"), self.new_block("body"), self.new_block("done"));
+        let before = self.here();
+        self.b.build_unconditional_branch(header)?;
+        self.b.position_at_end(header);
+        let counter = self.b.build_phi(self.u.i64, if f.down { "left" } else { self.name(f.index) })?;
+        counter.add_incoming(&[(if f.down { &hi } else { &lo }, before)]);
+        let phis = self.carried_phis(&f.carried, inits, before)?;
+        let k = counter.as_basic_value().into_int_value();
+        let (test, bound) = if f.down { (IntPredicate::SGT, lo) } else { (IntPredicate::SLT, hi) };
+        let more = self.b.build_int_compare(test, k, bound, "more")?;
+        self.b.build_conditional_branch(more, body, done)?;
+        self.b.position_at_end(body);
+        // Between lo and hi nothing overflows.
+        let one = self.int(1);
+        let index = if f.down { self.b.build_int_nsw_sub(k, one, self.name(f.index))? } else { k };
+        self.set(f.index, index.into())?;
+        self.loop_body(&f.body)?;
+        let next = if f.down { index } else { self.b.build_int_nsw_add(k, one, "")? };
+        counter.add_incoming(&[(&next, self.here())]);
+        self.close_loop(&f.carried, &phis, header)?;
+        self.b.position_at_end(done);
+        Ok(phis.iter().map(|p| p.as_basic_value()).collect())
+    }
+
+    fn while_loop(&mut self, w: &'u While) -> Result<()> {
+        let inits = w.carried.iter().map(|c| self.get(c.init)).collect::<Result<Vec<_>>>()?;
+        let (header, body, done) = (self.new_block("while"), self.new_block("body"), self.new_block("done"));
+        let before = self.here();
+        self.b.build_unconditional_branch(header)?;
+        self.b.position_at_end(header);
+        let phis = self.carried_phis(&w.carried, &inits, before)?;
+        self.loop_body(&w.cond_block)?;
+        let cond = self.get_int(w.cond)?;
+        self.b.build_conditional_branch(cond, body, done)?;
+        self.b.position_at_end(body);
+        self.loop_body(&w.body)?;
+        self.close_loop(&w.carried, &phis, header)?;
+        self.b.position_at_end(done);
+        for (c, phi) in w.carried.iter().zip(&phis) {
+            self.set(c.result, phi.as_basic_value())?;
+        }
+        Ok(())
+    }
+
+    fn carried_phis(
+        &mut self,
+        carried: &[Carried],
+        inits: &[BasicValueEnum<'c>],
+        before: BasicBlock<'c>,
+    ) -> Result<Vec<PhiValue<'c>>> {
+        let mut phis = vec![];
+        for (c, init) in carried.iter().zip(inits) {
+            let phi = self.b.build_phi(init.get_type(), self.name(c.param))?;
+            phi.add_incoming(&[(init, before)]);
+            self.set(c.param, phi.as_basic_value())?;
+            phis.push(phi);
+        }
+        Ok(phis)
+    }
+
+    fn close_loop(
+        &mut self,
+        carried: &[Carried],
+        phis: &[PhiValue<'c>],
+        header: BasicBlock<'c>,
+    ) -> Result<()> {
+        for (c, phi) in carried.iter().zip(phis) {
+            phi.add_incoming(&[(&self.get(c.next)?, self.here())]);
+        }
+        self.b.build_unconditional_branch(header)?;
+        Ok(())
+    }
+
+    /// A block that runs many times: its larger local buffers live in an arena of its own that every run starts afresh.
+    fn loop_body(&mut self, body: &'u Block) -> Result<()> {
+        let outer = self.arena.take();
+        self.block(body)?;
+        if let Some(arena) = std::mem::replace(&mut self.arena, outer) {
+            let reset = self.u.declare("adc_arena_reset", &[self.u.ptr.into()], None, None);
+            self.b.build_call(reset, &[arena.into()], "")?;
+        }
+        Ok(())
+    }
+
+    fn branch(&mut self, i: &'u If) -> Result<()> {
+        let cond = self.get_int(i.cond)?;
+        let (then, els, join) = (self.new_block("then"), self.new_block("else"), self.new_block("join"));
+        self.b.build_conditional_branch(cond, then, els)?;
+        let mut arms = vec![];
+        for (start, block) in [(then, &i.then), (els, &i.els)] {
+            self.b.position_at_end(start);
+            self.block(block)?;
+            let first = start == then;
+            let values: Result<Vec<_>> =
+                i.results.iter().map(|(_, t, e)| self.get(if first { *t } else { *e })).collect();
+            arms.push((values?, self.here()));
+            self.b.build_unconditional_branch(join)?;
+        }
+        self.b.position_at_end(join);
+        for (k, (dst, ..)) in i.results.iter().enumerate() {
+            let phi = self.b.build_phi(arms[0].0[k].get_type(), self.name(*dst))?;
+            for (values, from) in &arms {
+                phi.add_incoming(&[(&values[k], *from)]);
+            }
+            self.set(*dst, phi.as_basic_value())?;
+        }
+        Ok(())
+    }
+
+    fn check(&mut self, cond: Operand, failure: usize, details: &[Operand]) -> Result<()> {
+        let cond = self.get_int(cond)?;
+        let (fail, ok) = (self.new_block("fail"), self.new_block("ok"));
+        self.b.build_conditional_branch(cond, ok, fail)?;
+        self.b.position_at_end(fail);
+        let report = std::iter::once(Operand::Int(failure as i64)).chain(details.iter().copied());
+        for (k, o) in report.take(5).enumerate() {
+            let value = self.get_int(o)?;
+            // SAFETY: a report is five ints.
+            let slot =
+                unsafe { self.b.build_in_bounds_gep(self.u.i64, self.failure, &[self.int(k as i64)], "")? };
+            self.b.build_store(slot, value)?;
+        }
+        let status = self.int(failure as i64 + 1);
+        self.leave(status)?;
+        self.b.position_at_end(ok);
+        Ok(())
+    }
+
+    /// Leaves with `status` unless it is 0.
+    pub fn require_success(&mut self, status: IntValue<'c>) -> Result<()> {
+        let failed = self.is_nonzero(status)?;
+        let (fail, ok) = (self.new_block("fail"), self.new_block("ok"));
+        self.b.build_conditional_branch(failed, fail, ok)?;
+        self.b.position_at_end(fail);
+        self.leave(status)?;
+        self.b.position_at_end(ok);
+        Ok(())
+    }
+
+    fn argsort(&mut self, keys: Buf, perm: Buf) -> Result<()> {
+        use lang::prim::Scalar;
+        let name = match self.proc.info(keys).elem {
+            Scalar::Real => "adc_argsort_real",
+            Scalar::Int => "adc_argsort_int",
+            Scalar::Bool => return malformed("argsort of bools"),
+        };
+        let n = self.elements(keys)?;
+        let (ptr, i64) = (self.u.ptr.into(), self.u.i64.into());
+        let sort = self.u.declare(name, &[ptr, ptr, i64], Some(self.u.i64.into()), None);
+        let (keys, perm) = (self.at(keys)?.ptr, self.at(perm)?.ptr);
+        let status = self.b.build_call(sort, &[keys.into(), perm.into(), n.into()], "sorted")?;
+        self.require_success(status.try_as_basic_value().unwrap_basic().into_int_value())
+    }
+
+    /// The additions through which a Sum-carried scalar reaches its next value may be reordered: notes which they are.
+    fn mark_sums(&mut self, carried: &[Carried], body: &Block) {
+        if self.u.options.strict {
+            return;
+        }
+        let mut reached: HashSet<Val> =
+            carried.iter().filter(|c| c.kind == CarriedKind::Sum).map(|c| c.param).collect();
+        if !reached.is_empty() {
+            follow_sums(body, &mut reached, &mut self.sums);
+        }
+    }
+}
+
+fn follow_sums(block: &Block, reached: &mut HashSet<Val>, sums: &mut HashSet<Val>) {
+    let hit = |o: &Operand, reached: &HashSet<Val>| matches!(o, Operand::Val(v) if reached.contains(v));
+    for stmt in block {
+        match stmt {
+            Stmt::Let { dst, op, args } => {
+                if matches!(op, Op::FAdd | Op::FSub | Op::Select) && args.iter().any(|a| hit(a, reached)) {
+                    reached.insert(*dst);
+                    sums.insert(*dst);
+                }
+            }
+            Stmt::For(f) => {
+                for c in &f.carried {
+                    if hit(&c.init, reached) {
+                        reached.extend([c.param, c.result]);
+                    }
+                }
+                follow_sums(&f.body, reached, sums);
+            }
+            Stmt::While(w) => {
+                for c in &w.carried {
+                    if hit(&c.init, reached) {
+                        reached.extend([c.param, c.result]);
+                    }
+                }
+                follow_sums(&w.body, reached, sums);
+            }
+            Stmt::If(i) => {
+                follow_sums(&i.then, reached, sums);
+                follow_sums(&i.els, reached, sums);
+                for (dst, t, e) in &i.results {
+                    if hit(t, reached) || hit(e, reached) {
+                        reached.insert(*dst);
+                    }
+                }
+            }
+            Stmt::Load { .. }
+            | Stmt::Store { .. }
+            | Stmt::Accum { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Fill { .. }
+            | Stmt::Copy { .. }
+            | Stmt::Check { .. }
+            | Stmt::Argsort { .. } => {}
+        }
+    }
+}

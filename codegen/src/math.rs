@@ -1,0 +1,161 @@
+//! Math functions: calls of the C library by name. LLVM's vectoriser is told per call which vector variants exist (libmvec's,
+//! by the attribute `vector-function-abi-variant`), unless the options ask for scalar math.
+
+use crate::body::Gen;
+use crate::llvm::Unit;
+use crate::{Result, malformed};
+use inkwell::AddressSpace;
+use inkwell::attributes::AttributeLoc;
+use inkwell::module::Linkage;
+use inkwell::types::BasicType;
+use inkwell::values::BasicValueEnum;
+use lang::loops::{Math, Operand};
+
+/// A function by its symbol, its number of arguments, and whether libmvec has vector variants of it.
+struct Symbol {
+    name: &'static str,
+    arity: usize,
+    vector: bool,
+}
+
+fn symbol(m: Math) -> Symbol {
+    let row = |name, arity, vector| Symbol { name, arity, vector };
+    match m {
+        Math::Exp => row("exp", 1, true),
+        Math::Expm1 => row("expm1", 1, true),
+        Math::Log => row("log", 1, true),
+        Math::Log1p => row("log1p", 1, true),
+        Math::Sin => row("sin", 1, true),
+        Math::Cos => row("cos", 1, true),
+        Math::Tan => row("tan", 1, true),
+        Math::Asin => row("asin", 1, true),
+        Math::Acos => row("acos", 1, true),
+        Math::Atan => row("atan", 1, true),
+        Math::Sinh => row("sinh", 1, true),
+        Math::Cosh => row("cosh", 1, true),
+        Math::Tanh => row("tanh", 1, true),
+        Math::Asinh => row("asinh", 1, true),
+        Math::Acosh => row("acosh", 1, true),
+        Math::Atanh => row("atanh", 1, true),
+        Math::Erf => row("erf", 1, true),
+        Math::Erfc => row("erfc", 1, true),
+        Math::Lgamma => row("lgamma", 1, false),
+        Math::Atan2 => row("atan2", 2, true),
+        Math::Hypot => row("hypot", 2, true),
+        Math::Pow => row("pow", 2, true),
+        Math::PowInt => row("adc_powi", 2, false),
+        Math::Digamma => row("adc_digamma", 1, false),
+        Math::Trigamma => row("adc_trigamma", 1, false),
+    }
+}
+
+pub fn arity(m: Math) -> usize {
+    symbol(m).arity
+}
+
+/// Constant exponents up to this are multiplied out.
+const UNROLLED_POWER: u64 = 64;
+
+impl<'u, 'c> Gen<'u, 'c> {
+    pub fn math(&self, m: Math, args: &[Operand]) -> Result<BasicValueEnum<'c>> {
+        if let (Math::PowInt, Operand::Int(k)) = (m, args[1.min(args.len() - 1)])
+            && k.unsigned_abs() <= UNROLLED_POWER
+        {
+            return self.constant_power(args[0], k);
+        }
+        let s = symbol(m);
+        let f64 = self.u.f64;
+        let types = match m {
+            Math::PowInt => vec![f64.into(), self.u.i64.into()],
+            _ => vec![f64.into(); s.arity],
+        };
+        let f = self.u.declare(s.name, &types, Some(f64.into()), Some(0));
+        let values = args.iter().map(|a| self.get(*a)).collect::<Result<Vec<_>>>()?;
+        if values.iter().zip(f.get_params()).any(|(v, p)| v.get_type() != p.get_type()) {
+            return malformed(format!("argument types of {m:?}"));
+        }
+        let values: Vec<_> = values.into_iter().map(Into::into).collect();
+        let call = self.b.build_call(f, &values, "")?;
+        if self.u.options.strict && self.u.options.scalar_math {
+            // The very function, not LLVM's knowledge of it (pow(2, x) is exp2(x) to LLVM, with other last bits).
+            call.add_attribute(AttributeLoc::Function, self.u.attribute("nobuiltin", 0));
+        } else if s.vector && !self.u.options.scalar_math {
+            let variants = self.u.vector_variants(&s);
+            if !variants.is_empty() {
+                let a = self.u.cx.create_string_attribute("vector-function-abi-variant", &variants);
+                call.add_attribute(AttributeLoc::Function, a);
+            }
+        }
+        Ok(call.try_as_basic_value().unwrap_basic())
+    }
+
+    /// x^k, multiplied out in the order of `powi`'s binary algorithm.
+    fn constant_power(&self, x: Operand, k: i64) -> Result<BasicValueEnum<'c>> {
+        let none = inkwell::values::FastMathFlags::empty();
+        let mut square = self.get_real(x)?;
+        let mut product = None;
+        let mut rest = k.unsigned_abs();
+        while rest > 0 {
+            if rest & 1 == 1 {
+                product = Some(match product {
+                    None => square,
+                    Some(p) => {
+                        self.relax(self.b.build_float_mul(p, square, "")?.into(), none).into_float_value()
+                    }
+                });
+            }
+            rest >>= 1;
+            if rest > 0 {
+                square =
+                    self.relax(self.b.build_float_mul(square, square, "")?.into(), none).into_float_value();
+            }
+        }
+        let one = self.u.f64.const_float(1.0);
+        let power = product.unwrap_or(one);
+        Ok(if k < 0 {
+            self.relax(self.b.build_float_div(one, power, "")?.into(), none)
+        } else {
+            power.into()
+        })
+    }
+}
+
+impl<'c> Unit<'c> {
+    /// The variants libmvec has for this processor, as LLVM mangles them, and declared. LLVM does not check that a variant fits the processor: only those that do are offered.
+    fn vector_variants(&self, s: &Symbol) -> String {
+        if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
+            return String::new();
+        }
+        let isas = [('b', 2, true), ('d', 4, self.cpu.has("avx2")), ('e', 8, self.cpu.has("avx512f"))];
+        let mut mangled = vec![];
+        for (isa, lanes, available) in isas {
+            if available {
+                let name = format!("_ZGV{isa}N{lanes}{}_{}", "v".repeat(s.arity), s.name);
+                mangled.push(format!("_ZGV_LLVM_N{lanes}{}_{}({name})", "v".repeat(s.arity), s.name));
+                let v = self.f64.vec_type(lanes);
+                self.declare(&name, &vec![v.into(); s.arity], Some(v.as_basic_type_enum()), Some(0));
+                self.variants.borrow_mut().insert(name);
+            }
+        }
+        mangled.join(",")
+    }
+
+    /// The variants are only named in attributes: a list in the module keeps them from being dropped before they are used.
+    pub fn keep_variants(&self) {
+        let names = self.variants.borrow();
+        if names.is_empty() {
+            return;
+        }
+        let pointers: Vec<_> = names
+            .iter()
+            .filter_map(|n| self.module.get_function(n))
+            .map(|f| f.as_global_value().as_pointer_value())
+            .collect();
+        let list = self.ptr.const_array(&pointers);
+        let global =
+            self.module.add_global(list.get_type(), Some(AddressSpace::default()), "llvm.compiler.used");
+        global.set_linkage(Linkage::Appending);
+        global.set_section(Some("llvm.metadata"));
+        global.set_initializer(&list);
+    }
+}

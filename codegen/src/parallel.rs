@@ -1,0 +1,468 @@
+//! Parallel loops. The body becomes a function over a chunk lo..hi of the iterations; how many chunks there are depends on sizes alone, never on
+//! threads. A chunk has its own zeroed copy of every buffer it accumulates into and of every Sum-carried scalar; the copies are
+//! added up in the order of the chunks. So a result has the same bits however many threads work on it.
+//!
+//! One chunk (little work) runs at once, on the buffers themselves.
+
+use crate::Result;
+use crate::body::Gen;
+use inkwell::IntPredicate;
+use inkwell::attributes::AttributeLoc;
+use inkwell::module::Linkage;
+use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, StructType};
+use inkwell::values::{
+    BasicMetadataValueEnum, BasicValueEnum, FloatValue, FunctionValue, IntValue, PointerValue,
+};
+use lang::loops::{Block, Buf, Carried, CarriedKind, For, Op, Operand, Stmt, Val};
+use lang::prim::Scalar;
+use std::collections::BTreeSet;
+
+/// Operations that are worth a chunk of their own.
+const CHUNK_WORK: f64 = 65536.0;
+const MAX_CHUNKS: u64 = 64;
+/// Work per element of an accumulated buffer that pays for a private copy of it.
+const COPY_WORK: f64 = 16.0;
+/// What is assumed of a trip count that is not known before the loop.
+const UNKNOWN_TRIPS: f64 = 16.0;
+
+/// What a loop body takes from outside, and accumulates into without owning.
+struct Captures {
+    vals: Vec<Val>,
+    bufs: Vec<Buf>,
+    private: Vec<Buf>,
+}
+
+impl<'u, 'c> Gen<'u, 'c> {
+    pub fn split_for(&mut self, f: &'u For) -> Result<()> {
+        let captures = captures(self.proc, f);
+        let sums = f.carried.iter().all(|c| c.kind == CarriedKind::Sum && self.sum_type(c) != Scalar::Bool);
+        let reduces = !f.carried.is_empty() || !captures.private.is_empty();
+        if !sums || (self.u.options.strict && reduces) {
+            return self.for_loop(f);
+        }
+        let extent = self.get_int(f.extent)?;
+        let extent = self.at_least_zero(extent)?;
+        let chunks = self.chunks(f, extent, &captures)?;
+        if chunks.get_zero_extended_constant() == Some(1) {
+            return self.for_loop(f);
+        }
+        let k = f.carried.len();
+        let chunk = self.chunk_function(f, &captures)?;
+        // Row `MAX_CHUNKS` has the totals.
+        let rows = self.u.i64.array_type((MAX_CHUNKS as u32 + 1) * k as u32);
+        let rows = self.entry.build_alloca(rows, "sums")?;
+        let total = self.row(rows, self.int(MAX_CHUNKS as i64), k)?;
+        for (j, c) in f.carried.iter().enumerate() {
+            let init = self.get(c.init)?;
+            self.b.build_store(self.row(total, self.int(j as i64), 1)?, init)?;
+        }
+        let (one, many, done) = (self.new_block("one"), self.new_block("many"), self.new_block("done"));
+        let split = self.b.build_int_compare(IntPredicate::SGT, chunks, self.int(1), "split")?;
+        self.b.build_conditional_branch(split, many, one)?;
+
+        self.b.position_at_end(one);
+        let status =
+            self.call_chunk(chunk, self.int(0), extent, total, self.failure, &self.captured(&captures)?)?;
+        self.require_success(status)?;
+        self.b.build_unconditional_branch(done)?;
+
+        self.b.position_at_end(many);
+        let mut fields: Vec<BasicValueEnum> = vec![chunks.into(), extent.into(), rows.into()];
+        let mut copies = vec![];
+        for buf in &captures.private {
+            let elements = self.elements(*buf)?;
+            // Copies begin on cache lines of their own.
+            let stride =
+                self.b.build_and(self.b.build_int_add(elements, self.int(7), "")?, self.int(-8), "stride")?;
+            let bytes = self.bytes(8, &[stride, chunks])?;
+            let base = self.arena_alloc(bytes)?;
+            copies.push((*buf, base, elements, stride));
+            fields.extend::<[BasicValueEnum; 3]>([base.into(), elements.into(), stride.into()]);
+        }
+        fields.extend(self.captured(&captures)?);
+        let types: Vec<BasicTypeEnum> = fields.iter().map(|v| v.get_type()).collect();
+        let context_type = self.u.cx.struct_type(&types, false);
+        let context = self.entry.build_alloca(context_type, "context")?;
+        for (i, value) in fields.iter().enumerate() {
+            let at = self.b.build_struct_gep(context_type, context, i as u32, "").map_err(into_error)?;
+            self.b.build_store(at, *value)?;
+        }
+        let body = self.trampoline(chunk, context_type, &captures, k)?;
+        let (ptr, i64) = (self.u.ptr.into(), self.u.i64.into());
+        let run = self.u.declare("adc_parallel_for", &[i64, ptr, ptr, ptr], Some(self.u.i64.into()), None);
+        let body = body.as_global_value().as_pointer_value();
+        let args: [BasicMetadataValueEnum; 4] =
+            [chunks.into(), body.into(), context.into(), self.failure.into()];
+        let status =
+            self.b.build_call(run, &args, "status")?.try_as_basic_value().unwrap_basic().into_int_value();
+        self.require_success(status)?;
+        self.each(chunks, |g, c| {
+            let row = g.row(rows, c, k)?;
+            for (j, carried) in f.carried.iter().enumerate() {
+                let j = g.int(j as i64);
+                let (sum, part) = (g.row(total, j, 1)?, g.row(row, j, 1)?);
+                g.add_into(sum, part, g.sum_type(carried))?;
+            }
+            for (buf, base, elements, stride) in copies {
+                let copy = g.row(base, g.b.build_int_mul(c, stride, "")?, 1)?;
+                let target = g.at(buf)?.ptr;
+                g.each(elements, |g, e| g.add_into(g.row(target, e, 1)?, g.row(copy, e, 1)?, Scalar::Real))?;
+            }
+            Ok(())
+        })?;
+        self.b.build_unconditional_branch(done)?;
+
+        self.b.position_at_end(done);
+        for (j, c) in f.carried.iter().enumerate() {
+            let at = self.row(total, self.int(j as i64), 1)?;
+            let value = self.b.build_load(self.u.scalar(self.sum_type(c)), at, self.name(c.result))?;
+            self.set(c.result, value)?;
+        }
+        Ok(())
+    }
+
+    fn sum_type(&self, c: &Carried) -> Scalar {
+        self.proc.vals[c.param.0 as usize].0
+    }
+
+    /// Element `r · width` of an array of 8-byte elements.
+    fn row(&self, base: PointerValue<'c>, r: IntValue<'c>, width: usize) -> Result<PointerValue<'c>> {
+        let at = self.b.build_int_mul(r, self.int(width as i64), "")?;
+        // SAFETY: callers stay inside the array.
+        Ok(unsafe { self.b.build_in_bounds_gep(self.u.i64, base, &[at], "")? })
+    }
+
+    fn add_into(&self, sum: PointerValue<'c>, part: PointerValue<'c>, ty: Scalar) -> Result<()> {
+        let (a, b) =
+            (self.b.build_load(self.u.scalar(ty), sum, "")?, self.b.build_load(self.u.scalar(ty), part, "")?);
+        let added: BasicValueEnum = match a {
+            BasicValueEnum::FloatValue(a) => self.b.build_float_add(a, b.into_float_value(), "")?.into(),
+            _ => self.b.build_int_add(a.into_int_value(), b.into_int_value(), "")?.into(),
+        };
+        self.b.build_store(sum, added)?;
+        Ok(())
+    }
+
+    /// What the body takes from outside, in the order of the chunk function's parameters.
+    fn captured(&self, captures: &Captures) -> Result<Vec<BasicValueEnum<'c>>> {
+        let vals = captures.vals.iter().map(|v| self.get(Operand::Val(*v)));
+        let bufs = captures.bufs.iter().map(|b| Ok(self.at(*b)?.ptr.into()));
+        vals.chain(bufs).collect()
+    }
+
+    fn call_chunk(
+        &self,
+        chunk: FunctionValue<'c>,
+        lo: IntValue<'c>,
+        hi: IntValue<'c>,
+        sums: PointerValue<'c>,
+        failure: PointerValue<'c>,
+        captured: &[BasicValueEnum<'c>],
+    ) -> Result<IntValue<'c>> {
+        let mut args: Vec<BasicMetadataValueEnum> = vec![lo.into(), hi.into(), sums.into(), failure.into()];
+        args.extend(captured.iter().map(|v| BasicMetadataValueEnum::from(*v)));
+        Ok(self.b.build_call(chunk, &args, "status")?.try_as_basic_value().unwrap_basic().into_int_value())
+    }
+
+    /// The iterations lo..hi, the Sum-carried scalars starting from and ending in an array: status chunk(lo, hi, sums, failure, captured …).
+    fn chunk_function(&self, f: &'u For, captures: &Captures) -> Result<FunctionValue<'c>> {
+        let u = self.u;
+        let mut types: Vec<BasicMetadataTypeEnum> =
+            vec![u.i64.into(), u.i64.into(), u.ptr.into(), u.ptr.into()];
+        types.extend(
+            captures
+                .vals
+                .iter()
+                .map(|v| BasicMetadataTypeEnum::from(u.scalar(self.proc.vals[v.0 as usize].0))),
+        );
+        types.extend(captures.bufs.iter().map(|_| BasicMetadataTypeEnum::from(u.ptr)));
+        let name = format!("{}.chunk", self.f.get_name().to_string_lossy());
+        let function = u.define(&name, u.i64.fn_type(&types, false), Some(Linkage::Internal));
+        // Inlining would lose what noalias parameters say.
+        function.add_attribute(AttributeLoc::Function, u.attribute("noinline", 0));
+        let args = function.get_params();
+        let mut g = Gen::new(u, self.proc, function, args[3].into_pointer_value(), false)?;
+        let rest = &args[4..];
+        for (v, a) in captures.vals.iter().zip(rest) {
+            g.set(*v, *a)?;
+        }
+        for (k, b) in captures.bufs.iter().enumerate() {
+            let position = captures.vals.len() + k;
+            u.array_attributes(function, 4 + position as u32, self.proc.info(*b).kind);
+            g.place(*b, rest[position].into_pointer_value())?;
+        }
+        let sums = args[2].into_pointer_value();
+        let mut inits = vec![];
+        for (j, c) in f.carried.iter().enumerate() {
+            inits.push(g.b.build_load(u.scalar(g.sum_type(c)), g.row(sums, g.int(j as i64), 1)?, "")?);
+        }
+        let results = g.run_range(f, (args[0].into_int_value(), args[1].into_int_value()), &inits)?;
+        for (j, value) in results.into_iter().enumerate() {
+            g.b.build_store(g.row(sums, g.int(j as i64), 1)?, value)?;
+        }
+        g.finish()?;
+        Ok(function)
+    }
+
+    /// status body(context, chunk, failure): what `adc_parallel_for` calls. Zeroes the chunk's sums and copies and runs its iterations.
+    fn trampoline(
+        &self,
+        chunk: FunctionValue<'c>,
+        context_type: StructType<'c>,
+        captures: &Captures,
+        k: usize,
+    ) -> Result<FunctionValue<'c>> {
+        let u = self.u;
+        let name = format!("{}.start", chunk.get_name().to_string_lossy());
+        let ty = u.i64.fn_type(&[u.ptr.into(), u.i64.into(), u.ptr.into()], false);
+        let function = u.define(&name, ty, Some(Linkage::Internal));
+        let args = function.get_params();
+        let (context, c) = (args[0].into_pointer_value(), args[1].into_int_value());
+        let mut g = Gen::new(u, self.proc, function, args[2].into_pointer_value(), false)?;
+        let mut fields = vec![];
+        for (i, t) in context_type.get_field_types().into_iter().enumerate() {
+            let at = g.b.build_struct_gep(context_type, context, i as u32, "").map_err(into_error)?;
+            fields.push(g.b.build_load(t, at, "")?);
+        }
+        let (chunks, extent) = (fields[0].into_int_value(), fields[1].into_int_value());
+        let row = g.row(fields[2].into_pointer_value(), c, k)?;
+        for j in 0..k {
+            // Zero has the same bits as an int and as a real.
+            g.b.build_store(g.row(row, g.int(j as i64), 1)?, g.int(0))?;
+        }
+        let mut captured = fields[3 + 3 * captures.private.len()..].to_vec();
+        for (p, buf) in captures.private.iter().enumerate() {
+            let [base, elements, stride] = [0, 1, 2].map(|i| fields[3 + 3 * p + i]);
+            let at = g.b.build_int_mul(c, stride.into_int_value(), "")?;
+            let copy = g.row(base.into_pointer_value(), at, 1)?;
+            let bytes = g.b.build_int_mul(elements.into_int_value(), g.int(8), "")?;
+            g.b.build_memset(copy, 8, u.i8.const_zero(), bytes)?;
+            let position = captures.bufs.iter().position(|b| b == buf).expect("private buffers are captured");
+            captured[captures.vals.len() + position] = copy.into();
+        }
+        // The first extent mod chunks chunks have one iteration more.
+        let (q, r) =
+            (g.b.build_int_signed_div(extent, chunks, "")?, g.b.build_int_signed_rem(extent, chunks, "")?);
+        let longer = g.b.build_int_compare(IntPredicate::SLT, c, r, "")?;
+        let before = g.b.build_select(longer, c, r, "")?.into_int_value();
+        let lo = g.b.build_int_add(g.b.build_int_mul(q, c, "")?, before, "lo")?;
+        let length = g.b.build_int_add(q, g.b.build_int_z_extend(longer, u.i64, "")?, "")?;
+        let hi = g.b.build_int_add(lo, length, "hi")?;
+        let status = g.call_chunk(chunk, lo, hi, row, g.failure, &captured)?;
+        g.require_success(status)?;
+        g.finish()?;
+        Ok(function)
+    }
+
+    /// How many chunks: total work over a chunk's worth, between 1 and `MAX_CHUNKS` and not above the extent.
+    fn chunks(&mut self, f: &For, extent: IntValue<'c>, captures: &Captures) -> Result<IntValue<'c>> {
+        let real = |x: f64| self.u.f64.const_float(x);
+        let mut worth = real(0.0);
+        for buf in &captures.private {
+            let elements = self.b.build_signed_int_to_float(self.elements(*buf)?, self.u.f64, "")?;
+            worth =
+                self.b.build_float_add(worth, self.b.build_float_mul(elements, real(COPY_WORK), "")?, "")?;
+        }
+        let least = real(CHUNK_WORK);
+        let worth = self.smaller(worth, least, true)?;
+        let trips = self.b.build_signed_int_to_float(extent, self.u.f64, "")?;
+        let work = self.b.build_float_mul(trips, self.work(&f.body)?, "work")?;
+        let chunks = self.b.build_float_div(work, worth, "")?;
+        let chunks = self.smaller(chunks, real(MAX_CHUNKS as f64), false)?;
+        let chunks = self.smaller(chunks, trips, false)?;
+        let chunks = self.smaller(chunks, real(1.0), true)?;
+        Ok(self.b.build_float_to_signed_int(chunks, self.u.i64, "chunks")?)
+    }
+
+    /// The smaller, or else the larger, of two reals.
+    fn smaller(&self, a: FloatValue<'c>, b: FloatValue<'c>, larger: bool) -> Result<FloatValue<'c>> {
+        let test = if larger { inkwell::FloatPredicate::OGT } else { inkwell::FloatPredicate::OLT };
+        let first = self.b.build_float_compare(test, a, b, "")?;
+        Ok(self.b.build_select(first, a, b, "")?.into_float_value())
+    }
+
+    /// An estimate of a block's operations, from static costs and the trip counts known here.
+    fn work(&self, block: &Block) -> Result<FloatValue<'c>> {
+        let real = |x: f64| self.u.f64.const_float(x);
+        let mut total = real(0.0);
+        let add = |total: &mut FloatValue<'c>, x: FloatValue<'c>| -> Result<()> {
+            *total = self.b.build_float_add(*total, x, "")?;
+            Ok(())
+        };
+        for stmt in block {
+            match stmt {
+                Stmt::Let { op, .. } => add(&mut total, real(op_work(*op)))?,
+                Stmt::Load { .. } | Stmt::Store { .. } | Stmt::Accum { .. } | Stmt::Check { .. } => {
+                    add(&mut total, real(1.0))?
+                }
+                Stmt::Alloc { .. } => {}
+                Stmt::Fill { buf, .. } | Stmt::Copy { dst: buf, .. } => {
+                    add(&mut total, self.known_product(&self.proc.info(*buf).shape)?)?
+                }
+                Stmt::Argsort { keys, .. } => {
+                    let n = self.known_product(&self.proc.info(*keys).shape)?;
+                    add(&mut total, self.b.build_float_mul(n, real(32.0), "")?)?
+                }
+                Stmt::For(f) => {
+                    let trips = self.known_product(&[f.extent])?;
+                    add(&mut total, self.b.build_float_mul(trips, self.work(&f.body)?, "")?)?
+                }
+                Stmt::While(w) => {
+                    let once = self.b.build_float_add(self.work(&w.cond_block)?, self.work(&w.body)?, "")?;
+                    add(&mut total, self.b.build_float_mul(real(UNKNOWN_TRIPS), once, "")?)?
+                }
+                Stmt::If(i) => {
+                    add(&mut total, self.work(&i.then)?)?;
+                    add(&mut total, self.work(&i.els)?)?;
+                }
+            }
+        }
+        Ok(total)
+    }
+
+    /// The product of ints, [`UNKNOWN_TRIPS`] standing for those not known before the loop.
+    fn known_product(&self, factors: &[Operand]) -> Result<FloatValue<'c>> {
+        let mut product = self.u.f64.const_float(1.0);
+        for factor in factors {
+            let known = match factor {
+                Operand::Val(v) => self.vals[v.0 as usize].is_some(),
+                Operand::Int(_) | Operand::Real(_) | Operand::Bool(_) => true,
+            };
+            let factor = match known {
+                true => {
+                    let k = self.at_least_zero(self.get_int(*factor)?)?;
+                    self.b.build_signed_int_to_float(k, self.u.f64, "")?
+                }
+                false => self.u.f64.const_float(UNKNOWN_TRIPS),
+            };
+            product = self.b.build_float_mul(product, factor, "")?;
+        }
+        Ok(product)
+    }
+}
+
+fn into_error(e: inkwell::builder::BuilderError) -> crate::CodegenError {
+    e.into()
+}
+
+fn op_work(op: Op) -> f64 {
+    match op {
+        Op::Math(_) => 16.0,
+        Op::FDiv | Op::FSqrt | Op::IDiv | Op::IMod => 8.0,
+        _ => 1.0,
+    }
+}
+
+/// Every statement of the block and the blocks inside it.
+fn each_stmt<'a>(block: &'a Block, visit: &mut impl FnMut(&'a Stmt)) {
+    for stmt in block {
+        visit(stmt);
+        match stmt {
+            Stmt::For(f) => each_stmt(&f.body, visit),
+            Stmt::While(w) => {
+                each_stmt(&w.cond_block, visit);
+                each_stmt(&w.body, visit);
+            }
+            Stmt::If(i) => {
+                each_stmt(&i.then, visit);
+                each_stmt(&i.els, visit);
+            }
+            Stmt::Let { .. }
+            | Stmt::Load { .. }
+            | Stmt::Store { .. }
+            | Stmt::Accum { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Fill { .. }
+            | Stmt::Copy { .. }
+            | Stmt::Check { .. }
+            | Stmt::Argsort { .. } => {}
+        }
+    }
+}
+
+fn captures(proc: &lang::loops::Proc, f: &For) -> Captures {
+    let (mut used, mut defined) = (BTreeSet::new(), BTreeSet::from([f.index]));
+    let (mut touched, mut local) = (BTreeSet::new(), BTreeSet::new());
+    let mut accumulated = BTreeSet::new();
+    // (buffer, index) of every access; None: the whole buffer.
+    let mut accesses: Vec<(Buf, Option<&[Operand]>)> = vec![];
+    let mut operands: Vec<Operand> = vec![];
+    let mut carried = |cs: &[Carried], operands: &mut Vec<Operand>| {
+        for c in cs {
+            defined.extend([c.param, c.result]);
+            operands.extend([c.init, c.next]);
+        }
+    };
+    carried(&f.carried, &mut operands);
+    let mut lets = BTreeSet::new();
+    each_stmt(&f.body, &mut |stmt| match stmt {
+        Stmt::Let { dst, args, .. } => {
+            lets.insert(*dst);
+            operands.extend(args);
+        }
+        Stmt::Load { dst, buf, index } => {
+            lets.insert(*dst);
+            operands.extend(index);
+            accesses.push((*buf, Some(index)));
+        }
+        Stmt::Store { buf, index, value } => {
+            operands.extend(index.iter().chain([value]));
+            accesses.push((*buf, Some(index)));
+        }
+        Stmt::Accum { buf, index, value } => {
+            operands.extend(index.iter().chain([value]));
+            accesses.push((*buf, Some(index)));
+            accumulated.insert(*buf);
+        }
+        Stmt::Alloc { buf } => {
+            local.insert(*buf);
+            operands.extend(&proc.info(*buf).shape);
+        }
+        Stmt::Fill { buf, value } => {
+            operands.push(*value);
+            accesses.push((*buf, None));
+        }
+        Stmt::Copy { dst, src } => accesses.extend([(*dst, None), (*src, None)]),
+        Stmt::For(f) => {
+            lets.insert(f.index);
+            operands.push(f.extent);
+            carried(&f.carried, &mut operands);
+        }
+        Stmt::While(w) => {
+            operands.push(w.cond);
+            carried(&w.carried, &mut operands);
+        }
+        Stmt::If(i) => {
+            operands.push(i.cond);
+            for (dst, t, e) in &i.results {
+                lets.insert(*dst);
+                operands.extend([t, e]);
+            }
+        }
+        Stmt::Check { cond, details, .. } => operands.extend(details.iter().chain([cond])),
+        Stmt::Argsort { keys, perm } => accesses.extend([(*keys, None), (*perm, None)]),
+    });
+    defined.extend(lets);
+    touched.extend(accesses.iter().map(|(b, _)| *b).filter(|b| !local.contains(b)));
+    for buf in &touched {
+        operands.extend(&proc.info(*buf).shape);
+    }
+    used.extend(operands.iter().filter_map(|o| match o {
+        Operand::Val(v) => Some(*v),
+        Operand::Real(_) | Operand::Int(_) | Operand::Bool(_) => None,
+    }));
+    // A buffer that is only touched at this loop's own index in one dimension is not shared between iterations.
+    let owned = |buf: Buf| {
+        (0..proc.info(buf).shape.len()).any(|k| {
+            accesses
+                .iter()
+                .filter(|(b, _)| *b == buf)
+                .all(|(_, i)| i.is_some_and(|i| i.get(k) == Some(&Operand::Val(f.index))))
+        })
+    };
+    Captures {
+        vals: used.difference(&defined).copied().collect(),
+        private: touched.iter().copied().filter(|b| accumulated.contains(b) && !owned(*b)).collect(),
+        bufs: touched.into_iter().collect(),
+    }
+}
