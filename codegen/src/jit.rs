@@ -222,6 +222,10 @@ fn runtime_symbols(options: &Options) -> Vec<(&'static CStr, *const c_void)> {
         (c"adc_argsort_real", support::adc_argsort_real as *const c_void),
         (c"adc_argsort_int", support::adc_argsort_int as *const c_void),
         (c"adc_powi", support::adc_powi as *const c_void),
+        (c"adc_digamma", support::adc_digamma as *const c_void),
+        (c"adc_trigamma", support::adc_trigamma as *const c_void),
+        (c"adc_polygamma", support::adc_polygamma as *const c_void),
+        (c"adc_normal_quantile", support::adc_normal_quantile as *const c_void),
     ]
 }
 

@@ -25,6 +25,8 @@ fn symbol(m: Math) -> Symbol {
         Math::Expm1 => row("expm1", 1, true),
         Math::Log => row("log", 1, true),
         Math::Log1p => row("log1p", 1, true),
+        Math::Log2 => row("log2", 1, true),
+        Math::Log10 => row("log10", 1, true),
         Math::Sin => row("sin", 1, true),
         Math::Cos => row("cos", 1, true),
         Math::Tan => row("tan", 1, true),
@@ -46,6 +48,8 @@ fn symbol(m: Math) -> Symbol {
         Math::PowInt => row("adc_powi", 2, false),
         Math::Digamma => row("adc_digamma", 1, false),
         Math::Trigamma => row("adc_trigamma", 1, false),
+        Math::Polygamma => row("adc_polygamma", 2, false),
+        Math::NormalQuantile => row("adc_normal_quantile", 1, false),
     }
 }
 
@@ -67,6 +71,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         let f64 = self.u.f64;
         let types = match m {
             Math::PowInt => vec![f64.into(), self.u.i64.into()],
+            Math::Polygamma => vec![self.u.i64.into(), f64.into()],
             _ => vec![f64.into(); s.arity],
         };
         let f = self.u.declare(s.name, &types, Some(f64.into()), Some(0));

@@ -13,9 +13,10 @@ use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, StructType};
 use inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, FloatValue, FunctionValue, IntValue, PointerValue,
 };
-use lang::loops::{Block, Buf, Carried, CarriedKind, For, Op, Operand, Stmt, Val};
+use lang::loops::verify::{Touched, touched};
+use lang::loops::{Block, Buf, Carried, CarriedKind, For, Op, Operand, Proc, Stmt, Val, walk};
 use lang::prim::Scalar;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Operations that are worth a chunk of their own.
 const CHUNK_WORK: f64 = 65536.0;
@@ -353,116 +354,27 @@ fn op_work(op: Op) -> f64 {
     }
 }
 
-/// Every statement of the block and the blocks inside it.
-fn each_stmt<'a>(block: &'a Block, visit: &mut impl FnMut(&'a Stmt)) {
-    for stmt in block {
-        visit(stmt);
-        match stmt {
-            Stmt::For(f) => each_stmt(&f.body, visit),
-            Stmt::While(w) => {
-                each_stmt(&w.cond_block, visit);
-                each_stmt(&w.body, visit);
-            }
-            Stmt::If(i) => {
-                each_stmt(&i.then, visit);
-                each_stmt(&i.els, visit);
-            }
-            Stmt::Let { .. }
-            | Stmt::Load { .. }
-            | Stmt::Store { .. }
-            | Stmt::Accum { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Copy { .. }
-            | Stmt::Check { .. }
-            | Stmt::Argsort { .. } => {}
-        }
-    }
-}
-
-fn captures(proc: &lang::loops::Proc, f: &For) -> Captures {
-    let (mut used, mut defined) = (BTreeSet::new(), BTreeSet::from([f.index]));
-    let (mut touched, mut local) = (BTreeSet::new(), BTreeSet::new());
-    let mut accumulated = BTreeSet::new();
-    // (buffer, index) of every access; None: the whole buffer.
-    let mut accesses: Vec<(Buf, Option<&[Operand]>)> = vec![];
-    let mut operands: Vec<Operand> = vec![];
-    let mut carried = |cs: &[Carried], operands: &mut Vec<Operand>| {
-        for c in cs {
-            defined.extend([c.param, c.result]);
-            operands.extend([c.init, c.next]);
-        }
-    };
-    carried(&f.carried, &mut operands);
-    let mut lets = BTreeSet::new();
-    each_stmt(&f.body, &mut |stmt| match stmt {
-        Stmt::Let { dst, args, .. } => {
-            lets.insert(*dst);
-            operands.extend(args);
-        }
-        Stmt::Load { dst, buf, index } => {
-            lets.insert(*dst);
-            operands.extend(index);
-            accesses.push((*buf, Some(index)));
-        }
-        Stmt::Store { buf, index, value } => {
-            operands.extend(index.iter().chain([value]));
-            accesses.push((*buf, Some(index)));
-        }
-        Stmt::Accum { buf, index, value } => {
-            operands.extend(index.iter().chain([value]));
-            accesses.push((*buf, Some(index)));
-            accumulated.insert(*buf);
-        }
-        Stmt::Alloc { buf } => {
-            local.insert(*buf);
-            operands.extend(&proc.info(*buf).shape);
-        }
-        Stmt::Fill { buf, value } => {
-            operands.push(*value);
-            accesses.push((*buf, None));
-        }
-        Stmt::Copy { dst, src } => accesses.extend([(*dst, None), (*src, None)]),
-        Stmt::For(f) => {
-            lets.insert(f.index);
-            operands.push(f.extent);
-            carried(&f.carried, &mut operands);
-        }
-        Stmt::While(w) => {
-            operands.push(w.cond);
-            carried(&w.carried, &mut operands);
-        }
-        Stmt::If(i) => {
-            operands.push(i.cond);
-            for (dst, t, e) in &i.results {
-                lets.insert(*dst);
-                operands.extend([t, e]);
-            }
-        }
-        Stmt::Check { cond, details, .. } => operands.extend(details.iter().chain([cond])),
-        Stmt::Argsort { keys, perm } => accesses.extend([(*keys, None), (*perm, None)]),
-    });
-    defined.extend(lets);
-    touched.extend(accesses.iter().map(|(b, _)| *b).filter(|b| !local.contains(b)));
-    for buf in &touched {
-        operands.extend(&proc.info(*buf).shape);
-    }
-    used.extend(operands.iter().filter_map(|o| match o {
+fn captures(proc: &Proc, f: &For) -> Captures {
+    let value = |o: &Operand| match o {
         Operand::Val(v) => Some(*v),
         Operand::Real(_) | Operand::Int(_) | Operand::Bool(_) => None,
-    }));
-    // A buffer that is only touched at this loop's own index in one dimension is not shared between iterations.
-    let owned = |buf: Buf| {
-        (0..proc.info(buf).shape.len()).any(|k| {
-            accesses
-                .iter()
-                .filter(|(b, _)| *b == buf)
-                .all(|(_, i)| i.is_some_and(|i| i.get(k) == Some(&Operand::Val(f.index))))
-        })
     };
+    let mut defined: BTreeSet<Val> = f.carried.iter().map(|c| c.param).chain([f.index]).collect();
+    let mut used: BTreeSet<Val> = f.carried.iter().filter_map(|c| value(&c.next)).collect();
+    walk::each(&f.body, &mut |s| {
+        defined.extend(walk::results(s).into_iter().chain(walk::params(s)));
+        walk::operands(s, &mut |o| used.extend(value(o)));
+        if let Stmt::Alloc { buf } = s {
+            used.extend(proc.info(*buf).shape.iter().filter_map(value));
+        }
+    });
+    let touched: BTreeMap<Buf, Touched> = touched(f.index, &f.body).into_iter().collect();
+    for buf in touched.keys() {
+        used.extend(proc.info(*buf).shape.iter().filter_map(value));
+    }
     Captures {
         vals: used.difference(&defined).copied().collect(),
-        private: touched.iter().copied().filter(|b| accumulated.contains(b) && !owned(*b)).collect(),
-        bufs: touched.into_iter().collect(),
+        private: touched.iter().filter(|(_, t)| t.accumulated && !t.is_own()).map(|(b, _)| *b).collect(),
+        bufs: touched.into_keys().collect(),
     }
 }

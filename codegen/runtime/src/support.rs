@@ -2,6 +2,11 @@
 //! outside but the C library. `codegen`'s build script compiles this very file to an object that is linked into every `.so`;
 //! inside `adc` it is an ordinary module. Every function is called by generated code only, which keeps the stated promises.
 
+// Some of its functions are single instructions here.
+#[allow(dead_code)]
+#[path = "../../../lang/src/prim/special_fn.rs"]
+mod special_fn;
+
 use std::ffi::c_void;
 
 /// What a failed call leaves behind: the failure's number in its procedure, and its details.
@@ -218,18 +223,25 @@ unsafe fn argsort(perm: *mut i64, n: i64, less: impl Fn(i64, i64) -> bool) -> i6
     0
 }
 
-/// x^k by binary powering.
+// The special functions: the very lines the evaluators run.
+
 #[unsafe(no_mangle)]
 pub extern "C" fn adc_powi(x: f64, k: i64) -> f64 {
-    let mut rest = k.unsigned_abs();
-    let mut square = x;
-    let mut product = 1.0;
-    while rest > 0 {
-        if rest & 1 == 1 {
-            product *= square;
-        }
-        square *= square;
-        rest >>= 1;
-    }
-    if k < 0 { 1.0 / product } else { product }
+    special_fn::powi(x, k)
+}
+#[unsafe(no_mangle)]
+pub extern "C" fn adc_digamma(x: f64) -> f64 {
+    special_fn::digamma(x)
+}
+#[unsafe(no_mangle)]
+pub extern "C" fn adc_trigamma(x: f64) -> f64 {
+    special_fn::trigamma(x)
+}
+#[unsafe(no_mangle)]
+pub extern "C" fn adc_polygamma(m: i64, x: f64) -> f64 {
+    special_fn::polygamma(m, x)
+}
+#[unsafe(no_mangle)]
+pub extern "C" fn adc_normal_quantile(p: f64) -> f64 {
+    special_fn::normal_quantile(p)
 }
