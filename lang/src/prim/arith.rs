@@ -106,7 +106,7 @@ pub const MOD: Row = Row {
     lowering: Lowering::Expand(|x, _| sub(&x[0], mul(&x[1], floor(div(&x[0], &x[1]))))),
     cost: 6,
     algebra: NO_ALGEBRA,
-    samples: &[(2.1, 2.9), (0.8, 0.95)],
+    samples: &[(2.1, 2.35), (0.8, 1.0)],
     doc: "x - y * floor (x / y), with the sign of y",
 };
 
@@ -129,6 +129,6 @@ pub const REM: Row = Row {
     lowering: Lowering::Expand(|x, _| sub(&x[0], mul(&x[1], trunc(div(&x[0], &x[1]))))),
     cost: 6,
     algebra: NO_ALGEBRA,
-    samples: &[(2.1, 2.9), (0.8, 0.95)],
+    samples: &[(2.1, 2.35), (0.8, 1.0)],
     doc: "x - y * trunc (x / y), with the sign of x",
 };

@@ -145,7 +145,7 @@ pub const SIGMOID: Row = Row {
             div(select(le(lit(0.0), &x[0]), lit(1.0), &e), add(lit(1.0), &e))
         })
     }),
-    cost: 18,
+    cost: 19,
     algebra: NO_ALGEBRA,
     samples: &[REALS],
     doc: "1 / (1 + exp (-x))",
@@ -165,7 +165,7 @@ pub const SOFTPLUS: Row = Row {
     derivative: Derivative::Arms(&[Arm { when: None, partials: &[Partial::Of(|x, _| sigmoid(&x[0]))] }]),
     linear_in: &[],
     lowering: Lowering::Expand(|x, _| add(relu(&x[0]), log1p(exp(neg(abs(&x[0])))))),
-    cost: 25,
+    cost: 26,
     algebra: NO_ALGEBRA,
     samples: &[REALS],
     doc: "log (1 + exp x)",

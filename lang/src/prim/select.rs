@@ -73,7 +73,7 @@ pub const ABS: Row = Row {
     ]),
     linear_in: &[],
     lowering: Lowering::Op(Op::FAbs),
-    cost: 1,
+    cost: 2,
     algebra: NO_ALGEBRA,
     samples: &[(0.2, 3.0)],
     doc: "the magnitude of x",
