@@ -11,7 +11,6 @@
 //! | [`typing`] | the type of a well-typed term |
 //! | [`surface`] | the language as written: syntax tree, lexer, parser |
 //! | [`eval`] | the evaluator of Core and Target, the specification; runs on a [`big_stack`] |
-//! | [`surface`] | the language as written: syntax tree |
 //! | [`diag`] | diagnostics and source places |
 
 pub mod big_stack;

@@ -6,7 +6,7 @@ use crate::prim::Scalar;
 use crate::size::Size;
 use crate::target::{Lin, LinTerm};
 use crate::types::{LType, Type};
-use crate::walk::{Mapper, Subst};
+use crate::walk::{Mapper, Subst, as_size};
 use std::collections::HashMap;
 
 /// Types of the variables in scope. Since binders are unique, entries need not be removed when scopes end.
@@ -92,12 +92,15 @@ pub fn type_of(t: &Tm, scope: &mut Scope, program: &Program) -> Type {
             other => panic!("compiler bug: argsort of {other:?}"),
         },
         Term::Check { body, .. } => type_of(body, scope, program),
-        Term::Call { def, types, sizes, .. } => {
+        Term::Call { def, types, sizes, args } => {
             let d = &program.defs[def];
             let mut supply = crate::name::Supply::default();
             let mut s = Subst::new(&mut supply);
             s.types = d.types.iter().cloned().zip(types.iter().cloned()).collect();
             s.terms = d.sizes.iter().cloned().zip(sizes.iter().map(crate::core::make::size)).collect();
+            // An int parameter that the result's type mentions stands for the argument, a size.
+            let ints = d.params.iter().zip(args).filter(|(x, t)| x.ty == Type::Int && as_size(t).is_some());
+            s.terms.extend(ints.map(|(x, t)| (x.var.clone(), t.clone())));
             s.ty(&d.result)
         }
         Term::Diff { mode, f, x, .. } => match type_of(f, scope, program) {

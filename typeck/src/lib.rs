@@ -1,1 +1,3 @@
-//! typeck
+//! Which programs make sense.
+
+pub mod check;
