@@ -8,7 +8,7 @@ use std::ops::Range;
 const WORDS: [&str; 7] = ["def", "type", "import", "input", "test", "derivative", "adjoint"];
 
 /// Which item of a file: its word and name, and how many of the same word and name come before it.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+#[derive(Clone, PartialEq, Eq, Hash, Debug, PartialOrd, Ord, salsa::SalsaValue)]
 pub struct ItemKey {
     pub word: String,
     pub name: String,

@@ -7,6 +7,7 @@
 //! | [`codes`], [`explain`], [`report`] | error codes, their pages, problems as people see them |
 //! | [`data`] | data in and out
 //! | [`items`] | a file's text, item by item
+//! | [`session`], [`queries`] | what is known of the files, kept up to date by salsa
 //! | [`guard`] | a compiler bug is reported, never a crash |
 
 pub mod args;
@@ -16,7 +17,9 @@ pub mod data;
 pub mod explain;
 pub mod guard;
 pub mod items;
+pub mod queries;
 pub mod report;
+pub mod session;
 
 use clap::Parser;
 use report::Stop;
