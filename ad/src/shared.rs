@@ -6,7 +6,7 @@ use lang::core::make::{app, build, if_, index, int, lam, let_, proj, real, sum, 
 use lang::core::{Binder, Extremum, Lit, Term, Tm};
 use lang::diag::Site;
 use lang::name::{Name, Var};
-use lang::prim::{Prim, Scalar};
+use lang::prim::Prim;
 use lang::size::Size;
 use lang::target::{Lin, make as lin};
 use lang::types::{LType, Mode, Type};
@@ -174,8 +174,7 @@ impl Attained {
 }
 
 fn equal(a: Tm, b: Tm) -> Tm {
-    let op = Prim::find("==", &[Scalar::Real, Scalar::Real]).expect("equality of reals is a primitive");
-    lang::core::make::prim(op, [a, b])
+    lang::core::make::prim(Prim::Eq, [a, b])
 }
 
 // ---- loops
