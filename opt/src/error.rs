@@ -1,0 +1,72 @@
+//! Why a program cannot be compiled, where the reason is the program's.
+
+use lang::diag::Site;
+use lang::name::Name;
+
+#[derive(Clone, Debug, PartialEq)]
+pub struct Error {
+    pub kind: ErrorKind,
+    pub site: Option<Site>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+pub enum ErrorKind {
+    /// A function value whose code is not known after specialisation.
+    FunctionSurvives,
+    /// A construct this stage has no rule for yet; the text names it.
+    Unsupported(String),
+    /// A differentiation operator whose function does not map first-order data to first-order data.
+    NotFirstOrder,
+    /// What cannot be differentiated, and why (from `ad`).
+    NotDifferentiable(String),
+    /// Calls nest deeper than the limit.
+    Recursion(Name),
+    /// The program grows beyond this many operations when its calls are applied.
+    TooLarge(usize),
+    /// A broken invariant.
+    Bug(String),
+}
+
+impl Error {
+    pub fn of(kind: ErrorKind) -> Error {
+        Error { kind, site: None }
+    }
+    pub fn function_survives() -> Error {
+        Error::of(ErrorKind::FunctionSurvives)
+    }
+    pub fn unsupported(what: impl Into<String>) -> Error {
+        Error::of(ErrorKind::Unsupported(what.into()))
+    }
+    pub fn not_first_order(site: Site) -> Error {
+        Error { kind: ErrorKind::NotFirstOrder, site: Some(site) }
+    }
+    pub fn recursion(def: Name) -> Error {
+        Error::of(ErrorKind::Recursion(def))
+    }
+    pub fn too_large(limit: usize) -> Error {
+        Error::of(ErrorKind::TooLarge(limit))
+    }
+    pub fn bug(what: impl Into<String>) -> Error {
+        Error::of(ErrorKind::Bug(what.into()))
+    }
+}
+
+impl std::fmt::Display for Error {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.kind {
+            ErrorKind::FunctionSurvives => {
+                write!(f, "a function value is not known when the program is compiled")
+            }
+            ErrorKind::Unsupported(what) => write!(f, "not supported yet: {what}"),
+            ErrorKind::NotFirstOrder => {
+                write!(f, "the function to differentiate must map data to data, without functions")
+            }
+            ErrorKind::NotDifferentiable(why) => write!(f, "{why}"),
+            ErrorKind::Recursion(def) => write!(f, "calls of `{def}` nest too deep to be applied"),
+            ErrorKind::TooLarge(limit) => {
+                write!(f, "the program has more than {limit} operations once its calls are applied")
+            }
+            ErrorKind::Bug(what) => write!(f, "compiler bug: {what}"),
+        }
+    }
+}

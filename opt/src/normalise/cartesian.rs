@@ -1,0 +1,517 @@
+//! Normalising Cartesian terms.
+
+use super::value::{Env, FnClosure, LV, LinClosure, V};
+use super::{CALL_LIMIT, Item, Normaliser, wrap};
+use crate::Error;
+use lang::core::{Lit, Term, Tm, make};
+use lang::diag::Site;
+use lang::name::Var;
+use lang::prim::{Lowering, Prim};
+use lang::size::Size;
+use lang::types::{LType, Mode, Type};
+use lang::typing::Scope;
+use std::rc::Rc;
+use std::sync::Arc;
+
+/// A polynomial int of more monomials than this is bound to a variable.
+const POLYNOMIAL_LIMIT: usize = 6;
+
+impl Normaliser<'_> {
+    /// The value of a term; lets it needs go to the current region, the outermost named `name`.
+    pub fn term(&mut self, t: &Tm, env: &Env, name: &str) -> Result<V, Error> {
+        match &**t {
+            Term::Var(x) => Ok(match env.vars.get(x) {
+                Some(v) => v.clone(),
+                None => {
+                    let ty = self.types.get(x).cloned().ok_or_else(|| Error::bug(format!("{x:?} is not in scope")))?;
+                    match ty {
+                        Type::Tuple(_) => self.taken_apart(x, &ty),
+                        _ => V::of_var(x, &ty),
+                    }
+                }
+            }),
+            Term::Lit(Lit::Int(k)) => Ok(V::int(*k)),
+            Term::Lit(Lit::Real(_)) => Ok(V::Atom(t.clone(), Type::Real)),
+            Term::Lit(Lit::Bool(_)) => Ok(V::Atom(t.clone(), Type::Bool)),
+            Term::Let(..) => {
+                // Long chains of lets are walked, not recursed into.
+                let (mut env, mut t) = (env.clone(), t);
+                while let Term::Let(x, a, b) = &**t {
+                    let v = self.term(a, &env, &x.var.name)?;
+                    env.vars.insert(x.var.clone(), v);
+                    t = b;
+                }
+                self.term(t, &env, name)
+            }
+            Term::Tuple(ts) => {
+                let vs: Result<Vec<V>, Error> = ts.iter().map(|t| self.term(t, env, name)).collect();
+                Ok(V::tuple(vs?))
+            }
+            Term::Proj(t, i) => match self.term(t, env, name)? {
+                V::Tuple(vs) => Ok(vs[*i].clone()),
+                V::Choice(c, a, b) => match (&*a, &*b) {
+                    (V::Tuple(x), V::Tuple(y)) => Ok(choice(c, x[*i].clone(), y[*i].clone())),
+                    _ => Err(Error::bug("a choice of tuples")),
+                },
+                V::Int(_) | V::Atom(..) | V::Inject(..) | V::Fn(_) | V::Lin(_) | V::Family(_) => {
+                    Err(Error::bug("projection of a value that is no tuple"))
+                }
+            },
+            Term::Inject(i, ty, t) => {
+                let v = self.term(t, env, name)?;
+                Ok(V::Inject(*i, self.ty(ty, env)?, Rc::new(v)))
+            }
+            Term::Case(t, arms) => match self.term(t, env, "scrutinee")? {
+                V::Inject(i, _, v) => {
+                    let (x, s) = &arms[i];
+                    let mut env = env.clone();
+                    env.vars.insert(x.var.clone(), (*v).clone());
+                    self.term(s, &env, name)
+                }
+                _ => Err(Error::unsupported("a sum type whose constructor is not known when the program is compiled")),
+            },
+            Term::Lam(x, body) => {
+                Ok(V::Fn(Rc::new(FnClosure { param: x.clone(), body: body.clone(), env: env.clone() })))
+            }
+            Term::App(f, a) => {
+                let f = self.term(f, env, "f")?;
+                let a = self.term(a, env, "x")?;
+                self.apply(&f, a, name)
+            }
+            Term::Prim(p, ts) => {
+                let args: Result<Vec<V>, Error> = ts.iter().map(|t| self.term(t, env, "t")).collect();
+                self.prim(*p, args?, name)
+            }
+            Term::If(c, a, b) => {
+                let c = self.term(c, env, "c")?;
+                match c.literal() {
+                    Some(Lit::Bool(c)) => self.term(if c { a } else { b }, env, name),
+                    _ => {
+                        let c = c.reify()?;
+                        self.if_(c, |n| n.term(a, env, name), |n| n.term(b, env, name), name)
+                    }
+                }
+            }
+            Term::Build { index, bound, body } => {
+                let bound = self.size(bound, env)?;
+                let (i, inner) = self.enter(index, env);
+                let (v, items) = self.region(|n| n.term(body, &inner, name))?;
+                if v.is_data() {
+                    let elem = v.ty()?;
+                    // η: build n (λi. a[i]) is a.
+                    if let [Item::Let(x, a)] = &items[..]
+                        && let Term::Index(array, k, _) = &**a
+                        && matches!(&**k, Term::Var(k) if *k == i)
+                        && matches!(&v, V::Atom(t, _) if matches!(&**t, Term::Var(y) if *y == x.var))
+                        && let Term::Var(array_var) = &**array
+                        && matches!(&self.types[array_var], Type::Array(n, _) if *n == bound)
+                    {
+                        let ty = self.types[array_var].clone();
+                        return Ok(V::Atom(array.clone(), ty));
+                    }
+                    let body = wrap(items, v.reify()?);
+                    return Ok(self.bind(make::build(i, bound.clone(), body), &Type::array(bound, elem), name));
+                }
+                let kept = self.keep(v, &items, &[(i.clone(), Type::Int)])?;
+                let saved: Vec<_> = kept.saved.iter().filter(|(x, _)| *x != i).cloned().collect();
+                let store = self.store(&saved, |term| wrap(items, term), &i, &bound, name)?;
+                Ok(self.family(i, bound, super::residual::Kept { saved, ..kept }, store))
+            }
+            Term::Index(a, i, site) => {
+                let a = self.term(a, env, "a")?;
+                let i = self.term(i, env, "i")?;
+                match a {
+                    V::Family(f) => self.family_at(&f, i, site),
+                    V::Atom(t, Type::Array(_, elem)) => {
+                        Ok(self.bind(make::index(t, i.reify()?, site.clone()), &elem, name))
+                    }
+                    V::Choice(c, x, y) => match (&*x, &*y) {
+                        (V::Family(f), V::Family(g)) => {
+                            let (x, y) = (self.family_at(f, i.clone(), site)?, self.family_at(g, i, site)?);
+                            Ok(choice(c, x, y))
+                        }
+                        _ => Err(Error::bug("a choice of arrays")),
+                    },
+                    V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Inject(..) | V::Fn(_) | V::Lin(_) => {
+                        Err(Error::bug("index into a value that is no array"))
+                    }
+                }
+            }
+            Term::Array(ty, ts) => {
+                let ty = self.ty(ty, env)?;
+                let vs: Result<Vec<V>, Error> = ts.iter().map(|t| self.term(t, env, name)).collect();
+                let vs = vs?;
+                if !vs.iter().all(V::is_data) {
+                    return Err(Error::unsupported("an array literal of functions"));
+                }
+                let elems: Result<Vec<Tm>, Error> = vs.iter().map(V::reify).collect();
+                let array = Type::array(Size::constant(ts.len() as i64), ty.clone());
+                Ok(self.bind(Arc::new(Term::Array(ty, elems?)), &array, name))
+            }
+            Term::Sum { index, bound, body } => {
+                let bound = self.size(bound, env)?;
+                let (i, inner) = self.enter(index, env);
+                let (v, items) = self.region(|n| n.term(body, &inner, "t"))?;
+                let body = wrap(items, v.reify()?);
+                Ok(self.bind(make::sum(i, bound, body), &Type::Real, name))
+            }
+            Term::Extremum { which, index, bound, body } => {
+                let bound = self.size(bound, env)?;
+                let (i, inner) = self.enter(index, env);
+                let (v, items) = self.region(|n| n.term(body, &inner, "t"))?;
+                let body = wrap(items, v.reify()?);
+                let t = Term::Extremum { which: *which, index: i, bound, body };
+                Ok(self.bind(Arc::new(t), &Type::Real, name))
+            }
+            Term::Loop { state, init, index, bound, body } => {
+                let bound = self.size(bound, env)?;
+                let init = self.term(init, env, &state.var.name)?;
+                if !init.is_data() {
+                    return Err(Error::unsupported("a loop whose state holds a function"));
+                }
+                let ty = init.ty()?;
+                let s = self.var(&state.var.name, &ty);
+                let (i, mut inner) = self.enter(index, env);
+                let ((sv, next, out), items) = self.region(|n| {
+                    let sv = n.taken_apart(&s, &ty);
+                    inner.vars.insert(state.var.clone(), sv.clone());
+                    match n.term(body, &inner, name)? {
+                        V::Tuple(vs) => Ok((sv, vs[0].clone(), vs[1].clone())),
+                        _ => Err(Error::bug("a loop body is a pair")),
+                    }
+                })?;
+                let _ = sv;
+                let next = next.reify()?;
+                let binder = lang::core::Binder::new(s.clone(), ty.clone());
+                let make_loop = |items: Vec<Item>, out: Tm| {
+                    let body = wrap(items, make::tuple([next, out]));
+                    Arc::new(Term::Loop {
+                        state: binder,
+                        init: init.reify().expect("loop state is data"),
+                        index: i.clone(),
+                        bound: bound.clone(),
+                        body,
+                    })
+                };
+                if out.is_data() {
+                    let out_ty = Type::array(bound.clone(), out.ty()?);
+                    let t = make_loop(items, out.reify()?);
+                    return Ok(self.bind(t, &Type::tuple([ty, out_ty]), name));
+                }
+                let kept = self.keep(out, &items, &[(i.clone(), Type::Int), (s.clone(), ty.clone())])?;
+                let saved: Vec<_> = kept.saved.iter().filter(|(x, _)| *x != i).cloned().collect();
+                let (term, elem) = Self::saved_term(&saved);
+                let store_ty = Type::array(bound.clone(), elem);
+                let t = make_loop(items, term);
+                let x = self.var(name, &Type::tuple([ty.clone(), store_ty.clone()]));
+                self.push(Item::Let(
+                    lang::core::Binder::new(x.clone(), Type::tuple([ty.clone(), store_ty.clone()])),
+                    t,
+                ));
+                let last = self.bind(make::proj(make::var(&x), 0), &ty, name);
+                let store = match saved.is_empty() {
+                    true => None,
+                    false => Some(self.bind(make::proj(make::var(&x), 1), &store_ty, "kept")),
+                };
+                let outs = self.family(i, bound, super::residual::Kept { saved, ..kept }, store);
+                Ok(V::tuple([last, outs]))
+            }
+            Term::While { state, init, cond, body } => {
+                let init = self.term(init, env, &state.var.name)?;
+                let ty = init.ty()?;
+                let s = self.var(&state.var.name, &ty);
+                let mut part = |t: &Tm| -> Result<Tm, Error> {
+                    let (v, items) = self.region(|n| {
+                        let mut inner = env.clone();
+                        let sv = n.taken_apart(&s, &ty);
+                        inner.vars.insert(state.var.clone(), sv);
+                        n.term(t, &inner, name)
+                    })?;
+                    Ok(wrap(items, v.reify()?))
+                };
+                let (cond, body) = (part(cond)?, part(body)?);
+                let state = lang::core::Binder::new(s, ty.clone());
+                let t = Term::While { state, init: init.reify()?, cond, body };
+                Ok(self.bind(Arc::new(t), &ty, name))
+            }
+            Term::Argsort(a) => {
+                let a = self.term(a, env, "keys")?;
+                let Type::Array(n, _) = a.ty()? else { return Err(Error::bug("argsort of no array")) };
+                let t = Arc::new(Term::Argsort(a.reify()?));
+                Ok(self.bind(t, &Type::array(n, Type::Int), name))
+            }
+            Term::Check { cond, failure, details, site, body } => {
+                let c = self.term(cond, env, "ok")?;
+                if !matches!(c.literal(), Some(Lit::Bool(true))) {
+                    let details: Result<Vec<Tm>, Error> =
+                        details.iter().map(|d| self.term(d, env, "d")?.reify()).collect();
+                    let check = Term::Check {
+                        cond: c.reify()?,
+                        failure: failure.clone(),
+                        details: details?,
+                        site: site.clone(),
+                        body: make::unit(),
+                    };
+                    self.bind(Arc::new(check), &Type::unit(), "checked");
+                }
+                self.term(body, env, name)
+            }
+            Term::Call { def, types, sizes, args } => {
+                let d = self.program.defs.get(def).cloned();
+                let d = d.ok_or_else(|| Error::bug(format!("no definition {def}")))?;
+                if self.calls >= CALL_LIMIT {
+                    return Err(Error::recursion(def.clone()));
+                }
+                let mut inner = Env::default();
+                for (x, n) in d.sizes.iter().zip(sizes) {
+                    let n = self.size(n, env)?;
+                    inner.vars.insert(x.clone(), V::Int(n));
+                }
+                for (x, a) in d.params.iter().zip(args) {
+                    let v = self.term(a, env, &x.var.name)?;
+                    inner.vars.insert(x.var.clone(), v);
+                }
+                let types: Result<Vec<Type>, Error> = types.iter().map(|t| self.ty(t, env)).collect();
+                let body = if d.types.is_empty() {
+                    d.body.clone()
+                } else {
+                    let mut supply = d.supply.clone();
+                    let mut subst = lang::walk::Subst::new(&mut supply);
+                    subst.types = d.types.iter().cloned().zip(types?).collect();
+                    // Sizes in the instance belong to the caller: name them in the callee's scope.
+                    lang::walk::Mapper::term(&mut subst, &d.body)
+                };
+                self.calls += 1;
+                let v = self.term(&body, &inner, name);
+                self.calls -= 1;
+                v
+            }
+            Term::Diff { mode, f, x, site } => {
+                let f = self.term(f, env, "f")?;
+                let x = self.term(x, env, "x")?;
+                self.diff(*mode, &f, x, site, name)
+            }
+            Term::Detach(t) => self.term(t, env, name),
+            Term::LinLam(z, body) => {
+                Ok(V::Lin(Rc::new(LinClosure { param: z.clone(), body: body.clone(), env: env.clone() })))
+            }
+            Term::LinApp(l, a) => {
+                let l = self.term(l, env, "l")?;
+                let a = self.term(a, env, "w")?;
+                let (map, _, body) = self.force(&l)?;
+                let mut scope = Scope { vars: self.types.clone(), lins: self.ltypes.clone() };
+                let ty = lang::typing::type_of_lin(&body, &mut scope, self.program);
+                let ty = ty.erase().ok_or_else(|| Error::unsupported("a derivative with respect to a function"))?;
+                Ok(self.bind(make::lin_app(map, a.reify()?), &ty, name))
+            }
+            Term::Unread(ty) => {
+                let ty = self.ty(ty, env)?;
+                Ok(self.bind(Arc::new(Term::Unread(ty.clone())), &ty, name))
+            }
+            Term::Zero(ty) => {
+                let ty = self.lty(ty, env)?;
+                let erased = ty.erase().ok_or_else(|| Error::unsupported("a zero of function type"))?;
+                Ok(self.bind(Arc::new(Term::Zero(ty)), &erased, name))
+            }
+        }
+    }
+
+    /// A fresh index for a binder, and the environment inside.
+    fn enter(&mut self, index: &Var, env: &Env) -> (Var, Env) {
+        let i = self.index(index);
+        let mut inner = env.clone();
+        inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
+        (i, inner)
+    }
+
+    /// Builds the array of what a build keeps, one loop for all of it.
+    fn store(
+        &mut self,
+        saved: &[(Var, Type)],
+        around: impl FnOnce(Tm) -> Tm,
+        i: &Var,
+        bound: &Size,
+        name: &str,
+    ) -> Result<Option<V>, Error> {
+        if saved.is_empty() {
+            return Ok(None);
+        }
+        let (term, elem) = Self::saved_term(saved);
+        let ty = Type::array(bound.clone(), elem);
+        let t = make::build(i.clone(), bound.clone(), around(term));
+        Ok(Some(self.bind(t, &ty, name)))
+    }
+
+    /// f applied to a value, by β.
+    pub fn apply(&mut self, f: &V, a: V, name: &str) -> Result<V, Error> {
+        match f {
+            V::Fn(c) => {
+                let mut env = c.env.clone();
+                env.vars.insert(c.param.var.clone(), a);
+                self.term(&c.body, &env, name)
+            }
+            V::Choice(c, g, h) => {
+                self.if_(c.clone(), |n| n.apply(g, a.clone(), name), |n| n.apply(h, a.clone(), name), name)
+            }
+            V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Inject(..) | V::Lin(_) | V::Family(_) => {
+                Err(Error::function_survives())
+            }
+        }
+    }
+
+    fn prim(&mut self, p: Prim, args: Vec<V>, name: &str) -> Result<V, Error> {
+        // Ints: polynomials stay symbolic.
+        let sizes: Option<Vec<Size>> = args.iter().map(V::as_size).collect();
+        let polynomial = match (p, sizes.as_deref()) {
+            (Prim::IAdd, Some([a, b])) => a.checked_add(b),
+            (Prim::ISub, Some([a, b])) => b.checked_neg().and_then(|b| a.checked_add(&b)),
+            (Prim::IMul, Some([a, b])) => a.checked_mul(b),
+            _ => None,
+        };
+        if let Some(n) = polynomial {
+            if n.terms.len() <= POLYNOMIAL_LIMIT {
+                return Ok(V::Int(n));
+            }
+            return Ok(self.bind(make::size(&n), &Type::Int, name));
+        }
+        let literals: Option<Vec<Lit>> = args.iter().map(V::literal).collect();
+        if let Some(literals) = literals
+            && matches!(p.row().lowering, Lowering::Op(_))
+        {
+            return Ok(match (p.row().eval)(&literals) {
+                Lit::Int(k) => V::int(k),
+                Lit::Real(x) => V::real(x),
+                Lit::Bool(b) => V::bool(b),
+            });
+        }
+        let args: Result<Vec<Tm>, Error> = args.iter().map(V::reify).collect();
+        let ty = lang::typing::scalar(p.row().result);
+        Ok(self.bind(make::prim(p, args?), &ty, name))
+    }
+
+    /// Two arms in regions of their own. Data is the result of an `if`; what maps and functions of an arm need is kept beside it.
+    fn if_(
+        &mut self,
+        c: Tm,
+        a: impl FnOnce(&mut Self) -> Result<V, Error>,
+        b: impl FnOnce(&mut Self) -> Result<V, Error>,
+        name: &str,
+    ) -> Result<V, Error> {
+        let (va, ia) = self.region(a)?;
+        let (vb, ib) = self.region(b)?;
+        if va.is_data() && vb.is_data() {
+            let ty = va.ty()?;
+            let t = make::if_(c, wrap(ia, va.reify()?), wrap(ib, vb.reify()?));
+            return Ok(self.bind(t, &ty, name));
+        }
+        // Data components common to both arms come first, then what each arm keeps.
+        let mut data = vec![];
+        let shape = split(&va, &vb, &mut data)?;
+        let ka = self.keep(va, &ia, &[])?;
+        let kb = self.keep(vb, &ib, &[])?;
+        let mut ta: Vec<Tm> = vec![];
+        let mut tb: Vec<Tm> = vec![];
+        let mut types: Vec<Type> = vec![];
+        for (x, y) in &data {
+            ta.push(x.reify()?);
+            tb.push(y.reify()?);
+            types.push(x.ty()?);
+        }
+        for (x, ty) in &ka.saved {
+            ta.push(make::var(x));
+            tb.push(Arc::new(Term::Unread(ty.clone())));
+            types.push(ty.clone());
+        }
+        for (x, ty) in &kb.saved {
+            ta.push(Arc::new(Term::Unread(ty.clone())));
+            tb.push(make::var(x));
+            types.push(ty.clone());
+        }
+        let results: Vec<V> = if types.is_empty() {
+            vec![]
+        } else {
+            let one = types.len() == 1;
+            let pack = |mut ts: Vec<Tm>| if one { ts.remove(0) } else { make::tuple(ts) };
+            let t = make::if_(c.clone(), wrap(ia, pack(ta)), wrap(ib, pack(tb)));
+            let ty = if one { types[0].clone() } else { Type::tuple(types.clone()) };
+            match self.bind(t, &ty, name) {
+                V::Tuple(vs) if !one => vs.to_vec(),
+                v => vec![v],
+            }
+        };
+        let load = |saved: &[(Var, Type)], from: usize| -> im::HashMap<Var, V> {
+            saved.iter().zip(&results[from..]).map(|((x, _), v)| (x.clone(), v.clone())).collect()
+        };
+        let ma = load(&ka.saved, data.len());
+        let mb = load(&kb.saved, data.len() + ka.saved.len());
+        let va = self.instantiate(&ka.value, &ma)?;
+        let vb = self.instantiate(&kb.value, &mb)?;
+        Ok(join(&c, &shape, &va, &vb, &results))
+    }
+
+    /// D of a known function at a value: D(t) is evaluated like any other term.
+    fn diff(&mut self, mode: Mode, f: &V, x: V, site: &Site, name: &str) -> Result<V, Error> {
+        let ty = x.ty()?;
+        let p = self.var("x", &ty);
+        let (v, items) = self.region(|n| {
+            let pv = n.taken_apart(&p, &ty);
+            n.apply(f, pv, "y")
+        })?;
+        if !v.is_data() {
+            return Err(Error::not_first_order(site.clone()));
+        }
+        let body = wrap(items, v.reify()?);
+        let body = crate::prune::prune(&body);
+        let body = crate::pull::pull(&body, &self.types);
+        let mut scope = Scope { vars: self.types.clone(), lins: self.ltypes.clone() };
+        scope.bind(&p, &ty);
+        let mut supply = lang::name::Supply { next: self.counter.get() };
+        let binder = lang::core::Binder::new(p.clone(), ty);
+        let derived = (self.derive)(mode, &binder, &body, &scope, &mut supply)?;
+        self.counter.set(supply.next);
+        let mut env = Env::default();
+        env.vars.insert(p, x);
+        self.term(&derived, &env, name)
+    }
+}
+
+fn choice(c: Tm, a: V, b: V) -> V {
+    V::Choice(c, Rc::new(a), Rc::new(b))
+}
+
+/// The common form of two arms' values: where both are data, and where a function makes it a choice.
+enum Split {
+    Data(usize),
+    Choice,
+    Tuple(Vec<Split>),
+}
+
+fn split(a: &V, b: &V, data: &mut Vec<(V, V)>) -> Result<Split, Error> {
+    if a.is_data() && b.is_data() {
+        data.push((a.clone(), b.clone()));
+        return Ok(Split::Data(data.len() - 1));
+    }
+    match (a, b) {
+        (V::Tuple(x), V::Tuple(y)) => {
+            let parts: Result<Vec<Split>, Error> =
+                x.iter().zip(y.iter()).map(|(x, y)| split(x, y, data)).collect();
+            Ok(Split::Tuple(parts?))
+        }
+        _ => Ok(Split::Choice),
+    }
+}
+
+fn join(c: &Tm, shape: &Split, a: &V, b: &V, results: &[V]) -> V {
+    match (shape, a, b) {
+        (Split::Data(k), _, _) => results[*k].clone(),
+        (Split::Tuple(ss), V::Tuple(x), V::Tuple(y)) => {
+            V::tuple(ss.iter().zip(x.iter().zip(y.iter())).map(|(s, (x, y))| join(c, s, x, y, results)).collect::<Vec<_>>())
+        }
+        (Split::Tuple(_) | Split::Choice, _, _) => choice(c.clone(), a.clone(), b.clone()),
+    }
+}
+
+/// The structural zero as a linear value, for callers that seed a map.
+pub fn zero(ty: LType) -> LV {
+    LV::Zero(ty)
+}

@@ -1,0 +1,226 @@
+//! Normalisation: a symbolic evaluation that leaves only first-order, let-bound code.
+//!
+//! Calls and λ are applied, tuples come apart, differentiation operators are resolved innermost first (by the functor D, handed in as a
+//! function), known linear maps are applied, and what an array, a loop or a branch would keep in linear maps is kept as
+//! residuals ([`residual`]). Run on Core it gives first-order Core; run on D's output, first-order Target.
+//!
+//! The normal form: every intermediate value of scalar or array type is let-bound once, int polynomials are inline,
+//! no λ, application, call, Diff remains, and λ̲ occurs only as the map of a [`Term::LinApp`] (and in the result of an entry point that asks for a map).
+
+mod cartesian;
+pub mod linear;
+mod residual;
+pub mod value;
+
+use crate::Error;
+use lang::core::{Binder, Def, Program, Term, Tm, make};
+use lang::name::{Supply, Var};
+use lang::size::Size;
+use lang::target::{LBinder, Lin};
+use lang::types::{LType, Mode, Type};
+use lang::typing::Scope;
+use std::cell::{Cell, RefCell};
+use std::collections::{BTreeSet, HashMap};
+use value::{Env, V};
+
+/// D: λx. t (x first in scope, other variables inactive) to a term of type (σ, ⊸) in which x is free.
+pub type Derive<'d> = dyn Fn(Mode, &Binder, &Tm, &Scope, &mut Supply) -> Result<Tm, Error> + 'd;
+
+/// One let of a region.
+pub enum Item {
+    Let(Binder, Tm),
+    Lin(LBinder, Lin),
+}
+
+pub struct Normaliser<'p> {
+    program: &'p Program,
+    derive: &'p Derive<'p>,
+    counter: Cell<u32>,
+    /// Lets of the regions being built, the innermost last.
+    regions: Vec<Vec<Item>>,
+    /// Types of every variable bound in the normal form.
+    types: HashMap<Var, Type>,
+    ltypes: HashMap<Var, LType>,
+    marks: usize,
+    used_marks: RefCell<BTreeSet<usize>>,
+    /// Depth of calls being inlined.
+    calls: usize,
+    /// Lets made so far: the limit on the growth of the program.
+    made: usize,
+}
+
+/// How deep calls may nest, and how many lets the normal form may have. A program over either is rejected with its name.
+pub const CALL_LIMIT: usize = 2_000;
+pub const LET_LIMIT: usize = 2_000_000;
+
+/// The normal form of a definition whose parameters and result are first-order (or, for the result, hold linear maps).
+pub fn normalise(def: &Def, program: &Program, derive: &Derive) -> Result<Def, Error> {
+    if !def.types.is_empty() {
+        return Err(Error::unsupported("an entry point with type parameters"));
+    }
+    let mut n = Normaliser::new(program, derive, def.supply.next);
+    let mut env = Env::default();
+    for s in &def.sizes {
+        n.types.insert(s.clone(), Type::Int);
+        env.vars.insert(s.clone(), V::Int(Size::var(s.clone())));
+    }
+    let (value, items) = n.region(|n| {
+        for p in &def.params {
+            n.types.insert(p.var.clone(), p.ty.clone());
+            let v = n.taken_apart(&p.var, &p.ty);
+            env.vars.insert(p.var.clone(), v);
+        }
+        n.term(&def.body, &env, "result")
+    })?;
+    let body = wrap(items, n.reify_result(value)?);
+    let body = crate::prune::prune(&body);
+    Ok(Def { body, supply: Supply { next: n.counter.get() }, ..def.clone() })
+}
+
+impl<'p> Normaliser<'p> {
+    pub fn new(program: &'p Program, derive: &'p Derive<'p>, next: u32) -> Normaliser<'p> {
+        Normaliser {
+            program,
+            derive,
+            counter: Cell::new(next),
+            regions: vec![],
+            types: HashMap::new(),
+            ltypes: HashMap::new(),
+            marks: 0,
+            used_marks: RefCell::new(BTreeSet::new()),
+            calls: 0,
+            made: 0,
+        }
+    }
+
+    fn fresh(&self, name: &str) -> Var {
+        let id = self.counter.get();
+        self.counter.set(id + 1);
+        Var { name: name.into(), id }
+    }
+
+    fn var(&mut self, name: &str, ty: &Type) -> Var {
+        let v = self.fresh(name);
+        self.types.insert(v.clone(), ty.clone());
+        v
+    }
+
+    fn index(&mut self, like: &Var) -> Var {
+        let name = like.name.clone();
+        self.var(&name, &Type::Int)
+    }
+
+    fn linear_var(&mut self, name: &str, ty: &LType) -> Var {
+        let v = self.fresh(name);
+        self.ltypes.insert(v.clone(), ty.clone());
+        v
+    }
+
+    fn push(&mut self, item: Item) {
+        self.made += 1;
+        self.regions.last_mut().expect("a region is open").push(item);
+    }
+
+    /// Runs f in a region of its own and returns the lets it made.
+    fn region<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<(T, Vec<Item>), Error> {
+        self.regions.push(vec![]);
+        let result = f(self);
+        let items = self.regions.pop().expect("regions nest");
+        if self.made > LET_LIMIT {
+            return Err(Error::too_large(LET_LIMIT));
+        }
+        Ok((result?, items))
+    }
+
+    /// Binds a term of the normal form and gives its value.
+    fn bind(&mut self, t: Tm, ty: &Type, name: &str) -> V {
+        let x = self.var(name, ty);
+        self.push(Item::Let(Binder::new(x.clone(), ty.clone()), t));
+        self.taken_apart(&x, ty)
+    }
+
+    /// A variable's value: tuples are the tuples of their components.
+    fn taken_apart(&mut self, x: &Var, ty: &Type) -> V {
+        match ty {
+            Type::Tuple(ts) => {
+                let parts: Vec<V> = (ts.iter().enumerate())
+                    .map(|(k, t)| {
+                        let name = x.name.clone();
+                        self.bind(make::proj(make::var(x), k), t, &name)
+                    })
+                    .collect();
+                V::tuple(parts)
+            }
+            _ => V::of_var(x, ty),
+        }
+    }
+
+    /// An int value as a size; a value that is no polynomial is a variable already.
+    fn size(&mut self, n: &Size, env: &Env) -> Result<Size, Error> {
+        let lookup = |v: &Var| match env.vars.get(v) {
+            Some(value) => value.as_size(),
+            None => Some(Size::var(v.clone())),
+        };
+        n.subst(&lookup).ok_or_else(|| Error::unsupported("a size whose coefficients do not fit in 64 bits"))
+    }
+
+    fn ty(&mut self, t: &Type, env: &Env) -> Result<Type, Error> {
+        let mut m = TypesUnder { n: self, env, error: None };
+        let t = lang::walk::Mapper::ty(&mut m, t);
+        m.error.map_or(Ok(t), Err)
+    }
+
+    fn lty(&mut self, t: &LType, env: &Env) -> Result<LType, Error> {
+        if matches!(t, LType::Real) {
+            return Ok(LType::Real);
+        }
+        let mut m = TypesUnder { n: self, env, error: None };
+        let t = lang::walk::Mapper::lty(&mut m, t);
+        m.error.map_or(Ok(t), Err)
+    }
+
+    /// The result of an entry point: data as it is, linear maps as λ̲ in normal form.
+    fn reify_result(&mut self, v: V) -> Result<Tm, Error> {
+        Ok(match v {
+            V::Tuple(vs) => {
+                let parts: Result<Vec<Tm>, Error> =
+                    vs.iter().map(|v| self.reify_result(v.clone())).collect();
+                make::tuple(parts?)
+            }
+            V::Lin(_) | V::Choice(..) => self.force(&v)?.0,
+            V::Int(_) | V::Atom(..) | V::Inject(..) | V::Fn(_) | V::Family(_) => v.reify()?,
+        })
+    }
+}
+
+/// Sizes in types under an environment.
+struct TypesUnder<'a, 'p> {
+    n: &'a mut Normaliser<'p>,
+    env: &'a Env,
+    error: Option<Error>,
+}
+
+impl lang::walk::Mapper for TypesUnder<'_, '_> {
+    fn size(&mut self, n: &Size) -> Size {
+        match self.n.size(n, self.env) {
+            Ok(n) => n,
+            Err(e) => {
+                self.error.get_or_insert(e);
+                n.clone()
+            }
+        }
+    }
+}
+
+/// The type of the slot at a level (from the bottom) of an environment.
+pub fn value_slot(env: &LType, level: usize) -> LType {
+    lang::typing::env_slot(env, value::env_depth(env) - 1 - level).clone()
+}
+
+/// The lets of a region around its result; linear lets cannot occur.
+pub fn wrap(items: Vec<Item>, t: Tm) -> Tm {
+    items.into_iter().rev().fold(t, |t, item| match item {
+        Item::Let(x, a) => std::sync::Arc::new(Term::Let(x, a, t)),
+        Item::Lin(z, _) => unreachable!("compiler bug: linear let {:?} in a Cartesian region", z.var),
+    })
+}

@@ -1,0 +1,303 @@
+//! What survives a region in linear maps and functions: residuals (lowering.md, "Keep or recompute").
+//!
+//! When the body of a build, the output of a loop or the arm of a branch holds a linear map, the variables of the body that the map
+//! mentions leave the region with it: a dear one is kept (stored with the result), a cheap one is recomputed where the
+//! map is applied. This is closure conversion of ⊸, and where "recompute or keep" is decided.
+
+use super::linear::wrap_lin;
+use super::value::{Env, Family, FnClosure, LinClosure, V};
+use super::{Item, Normaliser};
+use crate::Error;
+use lang::core::{Binder, Term, Tm, make};
+use lang::name::Var;
+use lang::size::Size;
+use lang::target::{LBinder, make as lin};
+use lang::types::Type;
+use lang::walk;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+/// Recomputing costs at most this many counted operations; what costs more is kept.
+pub const CHEAP: u32 = 6;
+
+/// What a region's value keeps from the region.
+pub struct Kept {
+    /// The value, its local variables now free and standing for what is kept.
+    pub value: V,
+    /// Variables to keep.
+    pub saved: Vec<(Var, Type)>,
+}
+
+impl Normaliser<'_> {
+    /// A linear map in normal form: λ̲z. t with nothing captured but variables of the normal form.
+    pub fn force(&mut self, map: &V) -> Result<(Tm, LBinder, lang::target::Lin), Error> {
+        let ty = self.map_domain(map)?;
+        let z = self.linear_var("w", &ty);
+        let (lv, items) = self.region(|n| {
+            n.lin_apply(map, super::value::LV::Term(lin::var(&z), ty.clone()))
+        })?;
+        let body = wrap_lin(items, self.reify_lin(&lv));
+        let binder = LBinder::new(z, ty);
+        Ok((make::lin_lam(binder.clone(), body.clone()), binder, body))
+    }
+
+    fn map_domain(&mut self, map: &V) -> Result<lang::types::LType, Error> {
+        match map {
+            V::Lin(c) => self.lty(&c.param.ty, &c.env.clone()),
+            V::Choice(_, a, _) => self.map_domain(a),
+            V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Inject(..) | V::Fn(_) | V::Family(_) => {
+                Err(Error::unsupported("a linear map that is not known when the program is compiled"))
+            }
+        }
+    }
+
+    /// Closes a value over the lets of the region it leaves: `locals` are the variables bound by the region's construct itself
+    /// (an index, a loop state). Every linear map is forced and recomputes what is cheap.
+    pub fn keep(&mut self, value: V, items: &[Item], locals: &[(Var, Type)]) -> Result<Kept, Error> {
+        let mut defs: BTreeMap<Var, (Type, Option<Tm>)> =
+            locals.iter().map(|(v, t)| (v.clone(), (t.clone(), None))).collect();
+        for item in items {
+            if let Item::Let(x, t) = item {
+                defs.insert(x.var.clone(), (x.ty.clone(), Some(t.clone())));
+            }
+        }
+        let mut saved = BTreeSet::new();
+        let value = self.close(&value, &defs, &mut saved)?;
+        let saved = saved.into_iter().map(|v| (defs[&v].0.clone(), v)).map(|(t, v)| (v, t)).collect();
+        Ok(Kept { value, saved })
+    }
+
+    fn close(
+        &mut self,
+        v: &V,
+        defs: &BTreeMap<Var, (Type, Option<Tm>)>,
+        saved: &mut BTreeSet<Var>,
+    ) -> Result<V, Error> {
+        let mut keep_vars = |vars: BTreeSet<Var>| saved.extend(vars.into_iter().filter(|v| defs.contains_key(v)));
+        Ok(match v {
+            V::Int(n) => {
+                keep_vars(n.vars().cloned().collect());
+                v.clone()
+            }
+            V::Atom(t, ty) => {
+                keep_vars(walk::free_vars(t));
+                keep_vars(type_vars(ty));
+                v.clone()
+            }
+            V::Tuple(vs) => {
+                let parts: Result<Vec<V>, Error> = vs.iter().map(|v| self.close(v, defs, saved)).collect();
+                V::tuple(parts?)
+            }
+            V::Inject(i, ty, v) => V::Inject(*i, ty.clone(), Rc::new(self.close(v, defs, saved)?)),
+            V::Lin(_) | V::Choice(..) if self.is_map(v) => {
+                let (_, param, body) = self.force(v)?;
+                // Recompute cheap definitions at the start of the map, nearest definition last to be wrapped.
+                let mut needed = walk::free_vars_lin(&body);
+                needed.extend(ltype_vars(&param.ty));
+                let mut recomputed: Vec<(Binder, Tm)> = vec![];
+                let mut kept = BTreeSet::new();
+                // Later variables are defined from earlier ones: going downwards meets every use before its definition.
+                while let Some(x) = needed.pop_last() {
+                    let Some((ty, def)) = defs.get(&x) else { continue };
+                    match def {
+                        Some(t) if self.is_cheap(t) => {
+                            needed.extend(walk::free_vars(t));
+                            recomputed.push((Binder::new(x, ty.clone()), t.clone()));
+                        }
+                        _ => {
+                            kept.insert(x);
+                        }
+                    }
+                }
+                let body = recomputed.into_iter().fold(body, |body, (x, t)| lin::clet(x, t, body));
+                saved.extend(kept);
+                V::Lin(Rc::new(LinClosure { param, body, env: Env::default() }))
+            }
+            V::Lin(_) => unreachable!("compiler bug: a closure is a map"),
+            V::Choice(c, a, b) => {
+                keep_vars(walk::free_vars(c));
+                let (a, b) = (self.close(a, defs, saved)?, self.close(b, defs, saved)?);
+                V::Choice(c.clone(), Rc::new(a), Rc::new(b))
+            }
+            V::Fn(f) => {
+                let mut env = Env::default();
+                for x in walk::free_vars(&f.body) {
+                    match f.env.vars.get(&x) {
+                        Some(v) => {
+                            let v = self.close(v, defs, saved)?;
+                            env.vars.insert(x, v);
+                        }
+                        None if defs.contains_key(&x) => {
+                            saved.insert(x);
+                        }
+                        None => {}
+                    }
+                }
+                V::Fn(Rc::new(FnClosure { param: f.param.clone(), body: f.body.clone(), env }))
+            }
+            V::Family(f) => {
+                keep_vars(f.bound.vars().cloned().collect());
+                let store = f.store.as_ref().map(|s| self.close(s, defs, saved)).transpose()?;
+                let elem = self.close(&f.elem, defs, saved)?;
+                V::Family(Rc::new(Family {
+                    index: f.index.clone(),
+                    bound: f.bound.clone(),
+                    store,
+                    saved: f.saved.clone(),
+                    elem,
+                }))
+            }
+        })
+    }
+
+    fn is_map(&self, v: &V) -> bool {
+        match v {
+            V::Lin(_) => true,
+            V::Choice(_, a, _) => self.is_map(a),
+            V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Inject(..) | V::Fn(_) | V::Family(_) => false,
+        }
+    }
+
+    /// One operation on atoms, cheap enough to do twice.
+    fn is_cheap(&self, t: &Term) -> bool {
+        match t {
+            Term::Prim(p, _) => p.row().cost <= CHEAP,
+            Term::Index(..) | Term::Proj(..) | Term::Var(_) | Term::Lit(_) => true,
+            Term::Tuple(_)
+            | Term::Let(..)
+            | Term::Inject(..)
+            | Term::Case(..)
+            | Term::Lam(..)
+            | Term::App(..)
+            | Term::If(..)
+            | Term::Build { .. }
+            | Term::Array(..)
+            | Term::Sum { .. }
+            | Term::Extremum { .. }
+            | Term::Loop { .. }
+            | Term::While { .. }
+            | Term::Argsort(_)
+            | Term::Check { .. }
+            | Term::Call { .. }
+            | Term::Diff { .. }
+            | Term::Detach(_)
+            | Term::LinLam(..)
+            | Term::LinApp(..)
+            | Term::Unread(_)
+            | Term::Zero(_) => false,
+        }
+    }
+
+    /// What a saved variable list stores per iteration: one value or a tuple.
+    pub fn saved_term(saved: &[(Var, Type)]) -> (Tm, Type) {
+        match saved {
+            [(v, t)] => (make::var(v), t.clone()),
+            _ => (
+                make::tuple(saved.iter().map(|(v, _)| make::var(v))),
+                Type::tuple(saved.iter().map(|(_, t)| t.clone())),
+            ),
+        }
+    }
+
+    /// The value with variables of its region replaced: an index by an int, saved variables by what was loaded.
+    pub fn instantiate(&mut self, v: &V, map: &im::HashMap<Var, V>) -> Result<V, Error> {
+        Ok(match v {
+            V::Int(n) => match n.as_var().and_then(|x| map.get(x)) {
+                Some(v) => v.clone(),
+                None => V::Int(self.size(n, &Env { vars: map.clone(), ..Env::default() })?),
+            },
+            V::Atom(t, ty) => match &**t {
+                Term::Var(x) => match map.get(x) {
+                    Some(v) => v.clone(),
+                    None => {
+                        let ty = self.ty(ty, &Env { vars: map.clone(), ..Env::default() })?;
+                        V::Atom(t.clone(), ty)
+                    }
+                },
+                _ => v.clone(),
+            },
+            V::Tuple(vs) => {
+                let parts: Result<Vec<V>, Error> = vs.iter().map(|v| self.instantiate(v, map)).collect();
+                V::tuple(parts?)
+            }
+            V::Inject(i, ty, v) => V::Inject(*i, ty.clone(), Rc::new(self.instantiate(v, map)?)),
+            V::Lin(c) => {
+                let env = self.instantiate_env(&c.env, map)?;
+                V::Lin(Rc::new(LinClosure { param: c.param.clone(), body: c.body.clone(), env }))
+            }
+            V::Fn(c) => {
+                let env = self.instantiate_env(&c.env, map)?;
+                V::Fn(Rc::new(FnClosure { param: c.param.clone(), body: c.body.clone(), env }))
+            }
+            V::Choice(c, a, b) => {
+                let c = match &**c {
+                    Term::Var(x) => map.get(x).map_or(Ok(c.clone()), V::reify)?,
+                    _ => c.clone(),
+                };
+                V::Choice(c, Rc::new(self.instantiate(a, map)?), Rc::new(self.instantiate(b, map)?))
+            }
+            V::Family(f) => {
+                let bound = self.size(&f.bound, &Env { vars: map.clone(), ..Env::default() })?;
+                let store = f.store.as_ref().map(|s| self.instantiate(s, map)).transpose()?;
+                let elem = self.instantiate(&f.elem, map)?;
+                V::Family(Rc::new(Family {
+                    index: f.index.clone(),
+                    bound,
+                    store,
+                    saved: f.saved.clone(),
+                    elem,
+                }))
+            }
+        })
+    }
+
+    fn instantiate_env(&mut self, env: &Env, map: &im::HashMap<Var, V>) -> Result<Env, Error> {
+        let mut out = Env { vars: map.clone(), lins: env.lins.clone() };
+        for (x, v) in &env.vars {
+            let v = self.instantiate(v, map)?;
+            out.vars.insert(x.clone(), v);
+        }
+        Ok(out)
+    }
+
+    /// Element i of a family: what was kept is loaded, the element's value instantiated.
+    pub fn family_at(&mut self, f: &Family, i: V, site: &lang::diag::Site) -> Result<V, Error> {
+        let mut map = im::HashMap::new();
+        map.insert(f.index.clone(), i.clone());
+        if let Some(store) = &f.store {
+            let ty = match store.ty()? {
+                Type::Array(_, t) => (*t).clone(),
+                other => unreachable!("compiler bug: residuals in a {other:?}"),
+            };
+            let loaded = self.bind(make::index(store.reify()?, i.reify()?, site.clone()), &ty, "kept");
+            match &f.saved[..] {
+                [(x, _)] => {
+                    map.insert(x.clone(), loaded);
+                }
+                saved => {
+                    let V::Tuple(parts) = loaded else {
+                        unreachable!("compiler bug: several residuals are a tuple")
+                    };
+                    for ((x, _), v) in saved.iter().zip(parts.iter()) {
+                        map.insert(x.clone(), v.clone());
+                    }
+                }
+            }
+        }
+        self.instantiate(&f.elem, &map)
+    }
+
+    /// A family from a region's value: the body's own term is what is kept, per iteration.
+    pub fn family(&mut self, index: Var, bound: Size, kept: Kept, store: Option<V>) -> V {
+        let saved = kept.saved;
+        V::Family(Rc::new(Family { index, bound, store, saved, elem: kept.value }))
+    }
+}
+
+fn type_vars(t: &Type) -> BTreeSet<Var> {
+    walk::free_vars(&std::sync::Arc::new(Term::Unread(t.clone())))
+}
+
+fn ltype_vars(t: &lang::types::LType) -> BTreeSet<Var> {
+    walk::free_vars(&std::sync::Arc::new(Term::Zero(t.clone())))
+}
