@@ -137,7 +137,9 @@ impl Pull {
     fn is_view(t: &Term) -> bool {
         match t {
             Term::Var(_) | Term::Lit(_) => true,
-            Term::Index(a, i, _) => Self::is_view(a) && (Self::is_view(i) || lang::walk::as_size(i).is_some()),
+            Term::Index(a, i, _) => {
+                Self::is_view(a) && (Self::is_view(i) || lang::walk::as_size(i).is_some())
+            }
             Term::Proj(t, _) => Self::is_view(t),
             Term::Let(_, a, b) => Self::is_view(a) && Self::is_view(b),
             Term::Build { body, .. } => Self::is_view(body),

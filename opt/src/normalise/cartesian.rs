@@ -23,7 +23,11 @@ impl Normaliser<'_> {
             Term::Var(x) => Ok(match env.vars.get(x) {
                 Some(v) => v.clone(),
                 None => {
-                    let ty = self.types.get(x).cloned().ok_or_else(|| Error::bug(format!("{x:?} is not in scope")))?;
+                    let ty = self
+                        .types
+                        .get(x)
+                        .cloned()
+                        .ok_or_else(|| Error::bug(format!("{x:?} is not in scope")))?;
                     match ty {
                         Type::Tuple(_) => self.taken_apart(x, &ty),
                         _ => V::of_var(x, &ty),
@@ -68,7 +72,9 @@ impl Normaliser<'_> {
                     env.vars.insert(x.var.clone(), (*v).clone());
                     self.term(s, &env, name)
                 }
-                _ => Err(Error::unsupported("a sum type whose constructor is not known when the program is compiled")),
+                _ => Err(Error::unsupported(
+                    "a sum type whose constructor is not known when the program is compiled",
+                )),
             },
             Term::Lam(x, body) => {
                 Ok(V::Fn(Rc::new(FnClosure { param: x.clone(), body: body.clone(), env: env.clone() })))
@@ -110,7 +116,11 @@ impl Normaliser<'_> {
                         return Ok(V::Atom(array.clone(), ty));
                     }
                     let body = wrap(items, v.reify()?);
-                    return Ok(self.bind(make::build(i, bound.clone(), body), &Type::array(bound, elem), name));
+                    return Ok(self.bind(
+                        make::build(i, bound.clone(), body),
+                        &Type::array(bound, elem),
+                        name,
+                    ));
                 }
                 let kept = self.keep(v, &items, &[(i.clone(), Type::Int)])?;
                 let saved: Vec<_> = kept.saved.iter().filter(|(x, _)| *x != i).cloned().collect();
@@ -301,7 +311,9 @@ impl Normaliser<'_> {
                 let (map, _, body) = self.force(&l)?;
                 let mut scope = Scope { vars: self.types.clone(), lins: self.ltypes.clone() };
                 let ty = lang::typing::type_of_lin(&body, &mut scope, self.program);
-                let ty = ty.erase().ok_or_else(|| Error::unsupported("a derivative with respect to a function"))?;
+                let ty = ty
+                    .erase()
+                    .ok_or_else(|| Error::unsupported("a derivative with respect to a function"))?;
                 Ok(self.bind(make::lin_app(map, a.reify()?), &ty, name))
             }
             Term::Unread(ty) => {
@@ -504,9 +516,12 @@ fn split(a: &V, b: &V, data: &mut Vec<(V, V)>) -> Result<Split, Error> {
 fn join(c: &Tm, shape: &Split, a: &V, b: &V, results: &[V]) -> V {
     match (shape, a, b) {
         (Split::Data(k), _, _) => results[*k].clone(),
-        (Split::Tuple(ss), V::Tuple(x), V::Tuple(y)) => {
-            V::tuple(ss.iter().zip(x.iter().zip(y.iter())).map(|(s, (x, y))| join(c, s, x, y, results)).collect::<Vec<_>>())
-        }
+        (Split::Tuple(ss), V::Tuple(x), V::Tuple(y)) => V::tuple(
+            ss.iter()
+                .zip(x.iter().zip(y.iter()))
+                .map(|(s, (x, y))| join(c, s, x, y, results))
+                .collect::<Vec<_>>(),
+        ),
         (Split::Tuple(_) | Split::Choice, _, _) => choice(c.clone(), a.clone(), b.clone()),
     }
 }

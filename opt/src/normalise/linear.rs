@@ -257,7 +257,9 @@ impl Normaliser<'_> {
                 let lv = n.lin(body, &inner)?;
                 let (next, out) = (n.lin_proj(lv.clone(), 0)?, n.lin_proj(lv, 1)?);
                 let next: Vec<LV> = match is_tuple {
-                    true => (0..parts.len()).map(|k| n.lin_proj(next.clone(), k)).collect::<Result<_, _>>()?,
+                    true => {
+                        (0..parts.len()).map(|k| n.lin_proj(next.clone(), k)).collect::<Result<_, _>>()?
+                    }
                     false => vec![next],
                 };
                 Ok((next, out))
@@ -276,8 +278,9 @@ impl Normaliser<'_> {
             let again: Vec<usize> =
                 (0..parts.len()).filter(|k| !carried[*k] && used.contains(&(first_mark + k))).collect();
             if again.is_empty() {
-                return self
-                    .finish_loop(direction, z, types, init, i, bound, &parts, &carried, is_tuple, next, out, items);
+                return self.finish_loop(
+                    direction, z, types, init, i, bound, &parts, &carried, is_tuple, next, out, items,
+                );
             }
             for k in again {
                 carried[k] = true;
@@ -301,9 +304,7 @@ impl Normaliser<'_> {
         items: Vec<Item>,
     ) -> Result<LV, Error> {
         let inits: Vec<LV> = match is_tuple {
-            true => {
-                (0..parts.len()).map(|k| self.lin_proj(init.clone(), k)).collect::<Result<_, _>>()?
-            }
+            true => (0..parts.len()).map(|k| self.lin_proj(init.clone(), k)).collect::<Result<_, _>>()?,
             false => vec![init],
         };
         // Contributions to the passing components, leaf by leaf.
@@ -350,9 +351,7 @@ impl Normaliser<'_> {
         });
         let ty = LType::pair(state_ty, LType::array(bound.clone(), out_ty.clone()));
         let result = LV::Term(term, ty);
-        let LV::Term(var, ty) = self.share(result, "zs") else {
-            unreachable!("share keeps a term a term")
-        };
+        let LV::Term(var, ty) = self.share(result, "zs") else { unreachable!("share keeps a term a term") };
         let whole = LV::Term(var, ty);
         let last = self.lin_proj(whole.clone(), 0)?;
         let pick = |n: &mut Self, k: usize| {
@@ -539,9 +538,9 @@ impl Normaliser<'_> {
         let term = self.reify_lin(&shared);
         let leaves: Vec<LV> = match types.len() {
             1 => vec![LV::Term(term, types[0].clone())],
-            _ => {
-                (types.iter().enumerate()).map(|(k, t)| LV::Term(make::proj(term.clone(), k), t.clone())).collect()
-            }
+            _ => (types.iter().enumerate())
+                .map(|(k, t)| LV::Term(make::proj(term.clone(), k), t.clone()))
+                .collect(),
         };
         fill(shape, &leaves)
     }

@@ -183,8 +183,7 @@ impl<'p> Normaliser<'p> {
     fn reify_result(&mut self, v: V) -> Result<Tm, Error> {
         Ok(match v {
             V::Tuple(vs) => {
-                let parts: Result<Vec<Tm>, Error> =
-                    vs.iter().map(|v| self.reify_result(v.clone())).collect();
+                let parts: Result<Vec<Tm>, Error> = vs.iter().map(|v| self.reify_result(v.clone())).collect();
                 make::tuple(parts?)
             }
             V::Lin(_) | V::Choice(..) => self.force(&v)?.0,

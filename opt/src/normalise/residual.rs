@@ -33,9 +33,8 @@ impl Normaliser<'_> {
     pub fn force(&mut self, map: &V) -> Result<(Tm, LBinder, lang::target::Lin), Error> {
         let ty = self.map_domain(map)?;
         let z = self.linear_var("w", &ty);
-        let (lv, items) = self.region(|n| {
-            n.lin_apply(map, super::value::LV::Term(lin::var(&z), ty.clone()))
-        })?;
+        let (lv, items) =
+            self.region(|n| n.lin_apply(map, super::value::LV::Term(lin::var(&z), ty.clone())))?;
         let body = wrap_lin(items, self.reify_lin(&lv));
         let binder = LBinder::new(z, ty);
         Ok((make::lin_lam(binder.clone(), body.clone()), binder, body))
@@ -73,7 +72,8 @@ impl Normaliser<'_> {
         defs: &BTreeMap<Var, (Type, Option<Tm>)>,
         saved: &mut BTreeSet<Var>,
     ) -> Result<V, Error> {
-        let mut keep_vars = |vars: BTreeSet<Var>| saved.extend(vars.into_iter().filter(|v| defs.contains_key(v)));
+        let mut keep_vars =
+            |vars: BTreeSet<Var>| saved.extend(vars.into_iter().filter(|v| defs.contains_key(v)));
         Ok(match v {
             V::Int(n) => {
                 keep_vars(n.vars().cloned().collect());

@@ -1,0 +1,126 @@
+//! Sharing a destination (chad.md §7): z.k may be a part of d when the body only adds z.k to that part, and uses it for
+//! nothing else, in the same control region. Then what is emitted into z.k is emitted into d, and nothing is left to add.
+
+use super::place::Dst;
+use lang::name::Var;
+use lang::target::{Lin, LinTerm};
+use lang::types::LType;
+use lang::walk::{Mapper, map_lin};
+
+/// The array components of z (by path) that may share a part of d in `let z̲ = … in t` emitted into d. Several may share one part:
+/// accumulations commute.
+pub fn aliases(z: &Var, ty: &LType, t: &Lin, d: &Dst) -> Vec<(Vec<usize>, Dst)> {
+    let mut out = vec![];
+    arrays(ty, &mut vec![], &mut |path| {
+        if uses(t, z, path) == 1
+            && let Some(part) = addend(t, z, path, d)
+            && matches!(part, Dst::Slice(..))
+        {
+            out.push((path.to_vec(), part));
+        }
+    });
+    out
+}
+
+/// Component k of a loop's state occurs in the body once, as an addend of its own next value.
+pub fn only_added(z: &Var, k: usize, tuple: bool, body: &Lin) -> bool {
+    let path = if tuple { vec![k] } else { vec![] };
+    if uses(body, z, &path) != 1 {
+        return false;
+    }
+    let mut t = body;
+    while let LinTerm::CLet(_, _, b) | LinTerm::Let(_, _, b) = &**t {
+        t = b;
+    }
+    let LinTerm::Tuple(parts) = &**t else { return false };
+    let next = match (&*parts[0], tuple) {
+        (LinTerm::Tuple(ts), true) => ts[k].clone(),
+        (_, false) => parts[0].clone(),
+        _ => return false,
+    };
+    is_addend(&next, z, &path)
+}
+
+fn is_addend(t: &Lin, z: &Var, path: &[usize]) -> bool {
+    match &**t {
+        LinTerm::Plus(a, b) => is_addend(a, z, path) || is_addend(b, z, path),
+        _ => is_path_to(t, z, path),
+    }
+}
+
+/// The part of d that the only occurrence of z.path in t is added to.
+fn addend(t: &Lin, z: &Var, path: &[usize], d: &Dst) -> Option<Dst> {
+    match &**t {
+        _ if is_path_to(t, z, path) => Some(d.clone()),
+        LinTerm::Plus(a, b) => addend(a, z, path, d).or_else(|| addend(b, z, path, d)),
+        LinTerm::Tuple(ts) => match d {
+            Dst::Tuple(ds) => ts.iter().zip(ds).find_map(|(t, d)| addend(t, z, path, d)),
+            Dst::Null | Dst::Cell(_) | Dst::Slice(..) => None,
+        },
+        LinTerm::Let(_, _, t) | LinTerm::CLet(_, _, t) => addend(t, z, path, d),
+        _ => None,
+    }
+}
+
+fn is_path_to(t: &Lin, z: &Var, path: &[usize]) -> bool {
+    match (&**t, path.split_last()) {
+        (LinTerm::Var(v), None) => v == z,
+        (LinTerm::Proj(t, i), Some((last, rest))) => i == last && is_path_to(t, z, rest),
+        _ => false,
+    }
+}
+
+/// How often z.path, or a part of it, or a whole that contains it, is used.
+fn uses(t: &Lin, z: &Var, path: &[usize]) -> usize {
+    struct Count<'a> {
+        z: &'a Var,
+        path: &'a [usize],
+        n: usize,
+    }
+    impl Mapper for Count<'_> {
+        fn lin(&mut self, t: &Lin) -> Lin {
+            if let Some((v, p)) = as_path(t) {
+                let common = p.len().min(self.path.len());
+                if v == *self.z && p[..common] == self.path[..common] {
+                    self.n += 1;
+                }
+                return t.clone();
+            }
+            map_lin(self, t)
+        }
+    }
+    let mut c = Count { z, path, n: 0 };
+    c.lin(t);
+    c.n
+}
+
+fn as_path(t: &Lin) -> Option<(Var, Vec<usize>)> {
+    match &**t {
+        LinTerm::Var(v) => Some((v.clone(), vec![])),
+        LinTerm::Proj(t, i) => {
+            let (v, mut p) = as_path(t)?;
+            p.push(*i);
+            Some((v, p))
+        }
+        _ => None,
+    }
+}
+
+fn arrays(ty: &LType, path: &mut Vec<usize>, f: &mut impl FnMut(&[usize])) {
+    match ty {
+        LType::Array(_, t) if !matches!(**t, LType::Tuple(_)) => f(path),
+        LType::Tuple(ts) => {
+            for (k, t) in ts.iter().enumerate() {
+                path.push(k);
+                arrays(t, path, f);
+                path.pop();
+            }
+        }
+        LType::Real
+        | LType::Array(..)
+        | LType::Sum(_)
+        | LType::Power(..)
+        | LType::Copower(..)
+        | LType::Param(_) => {}
+    }
+}

@@ -1,0 +1,165 @@
+//! Cells: scalar accumulators kept in SSA form. Inside a loop a cell that is added to becomes a carried sum; where two arms
+//! meet it becomes a result of the `if`.
+//!
+//! A cell that nothing was added to is the structural zero, and has no operand. After a branch a cell may hold a value on one side only: its
+//! guard says when it does, and its operand is 0.0 otherwise. What is computed from it is selected by the guard, so that a
+//! cotangent that never arrived does not meet an infinite partial.
+
+use super::Emitter;
+use lang::loops::{Carried, CarriedKind, If, Op, Operand, Stmt};
+use lang::prim::Scalar;
+use std::collections::BTreeMap;
+
+#[derive(Clone)]
+pub struct Cell {
+    pub value: Option<Operand>,
+    pub guard: Option<Operand>,
+    /// How many regions were open when it was made: those are the ones it is local to.
+    depth: usize,
+}
+
+pub struct Region {
+    kind: Kind,
+    touched: BTreeMap<usize, Touched>,
+}
+
+#[derive(Clone, Copy, PartialEq)]
+enum Kind {
+    Loop,
+    Arm,
+}
+
+#[derive(Clone)]
+struct Touched {
+    value: Option<Operand>,
+    guard: Option<Operand>,
+    param: Option<lang::loops::Val>,
+}
+
+/// What an arm left in the cells of its surroundings.
+pub struct ArmEnd {
+    cells: BTreeMap<usize, (Option<Operand>, Option<Operand>)>,
+}
+
+impl Emitter<'_> {
+    pub fn new_cell(&mut self) -> usize {
+        self.cells.push(Cell { value: None, guard: None, depth: self.regions.len() });
+        self.cells.len() - 1
+    }
+
+    /// cell += x, where x counts only under the guard.
+    pub fn cell_add(&mut self, cell: usize, x: Operand, guard: Option<Operand>) {
+        self.touch(cell);
+        let Cell { value, guard: old, .. } = self.cells[cell].clone();
+        let (value, guard) = match (value, old, guard) {
+            (None, _, g) => (x, g),
+            (Some(v), Some(g), Some(h)) => {
+                let sum = self.op(Op::FAdd, &[v, x], Scalar::Real, "t");
+                (sum, Some(self.op(Op::BOr, &[g, h], Scalar::Bool, "g")))
+            }
+            (Some(v), _, _) => (self.op(Op::FAdd, &[v, x], Scalar::Real, "t"), None),
+        };
+        self.cells[cell].value = Some(value);
+        self.cells[cell].guard = guard;
+    }
+
+    /// Records a cell in every region between its home and here.
+    fn touch(&mut self, cell: usize) {
+        for k in self.cells[cell].depth..self.regions.len() {
+            if self.regions[k].touched.contains_key(&cell) {
+                continue;
+            }
+            let Cell { value, guard, .. } = self.cells[cell].clone();
+            let param = (self.regions[k].kind == Kind::Loop).then(|| self.proc.val(Scalar::Real, "acc"));
+            if let Some(p) = param {
+                self.cells[cell].value = Some(Operand::Val(p));
+                self.cells[cell].guard = None;
+            }
+            self.regions[k].touched.insert(cell, Touched { value, guard, param });
+        }
+    }
+
+    pub fn open_loop(&mut self) {
+        self.regions.push(Region { kind: Kind::Loop, touched: BTreeMap::new() });
+    }
+
+    /// The carried sums of the cells touched in the loop; the cells now hold the loop's results.
+    pub fn close_loop(&mut self) -> Vec<Carried> {
+        let region = self.regions.pop().expect("loops nest");
+        let mut carried = vec![];
+        for (cell, t) in region.touched {
+            let next = self.cells[cell].value.expect("a touched cell has a value");
+            let result = self.proc.val(Scalar::Real, "acc");
+            carried.push(Carried {
+                param: t.param.expect("a loop gives its cells parameters"),
+                init: t.value.unwrap_or(Operand::Real(0.0)),
+                next,
+                result,
+                kind: CarriedKind::Sum,
+            });
+            self.cells[cell].value = Some(Operand::Val(result));
+            self.cells[cell].guard = None;
+        }
+        carried
+    }
+
+    pub fn open_arm(&mut self) {
+        self.blocks.push(vec![]);
+        self.regions.push(Region { kind: Kind::Arm, touched: BTreeMap::new() });
+    }
+
+    /// Ends an arm: the cells are as before it, what it left is returned.
+    pub fn close_arm(&mut self) -> (lang::loops::Block, ArmEnd) {
+        let region = self.regions.pop().expect("arms nest");
+        let block = self.blocks.pop().expect("the arm's block");
+        let mut cells = BTreeMap::new();
+        for (cell, t) in region.touched {
+            let c = &mut self.cells[cell];
+            cells.insert(cell, (c.value, c.guard));
+            c.value = t.value;
+            c.guard = t.guard;
+        }
+        (block, ArmEnd { cells })
+    }
+
+    /// The `if` of two ended arms with further results, its cells joined.
+    pub fn join_arms(
+        &mut self,
+        cond: Operand,
+        then: (lang::loops::Block, ArmEnd),
+        els: (lang::loops::Block, ArmEnd),
+        mut results: Vec<(lang::loops::Val, Operand, Operand)>,
+    ) {
+        let mut updates = vec![];
+        let cells: std::collections::BTreeSet<usize> =
+            then.1.cells.keys().chain(els.1.cells.keys()).copied().collect();
+        for cell in cells {
+            let before = (self.cells[cell].value, self.cells[cell].guard);
+            let t = then.1.cells.get(&cell).copied().unwrap_or(before);
+            let e = els.1.cells.get(&cell).copied().unwrap_or(before);
+            let value = self.proc.val(Scalar::Real, "acc");
+            results.push((value, t.0.unwrap_or(Operand::Real(0.0)), e.0.unwrap_or(Operand::Real(0.0))));
+            let present = |(v, g): (Option<Operand>, Option<Operand>)| match (v, g) {
+                (None, _) => Operand::Bool(false),
+                (Some(_), None) => Operand::Bool(true),
+                (Some(_), Some(g)) => g,
+            };
+            let guard = match (present(t), present(e)) {
+                (Operand::Bool(true), Operand::Bool(true)) => None,
+                (Operand::Bool(true), Operand::Bool(false)) => Some(cond),
+                (a, b) => {
+                    let g = self.proc.val(Scalar::Bool, "g");
+                    results.push((g, a, b));
+                    Some(Operand::Val(g))
+                }
+            };
+            updates.push((cell, Operand::Val(value), guard));
+        }
+        self.push(Stmt::If(If { cond, then: then.0, els: els.0, results }));
+        for (cell, value, guard) in updates {
+            self.touch(cell);
+            self.cells[cell].value = Some(value);
+            self.cells[cell].guard = guard;
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! Emission: Target in normal form to the loop IR by destination passing (chad.md §7): `emit(t, d)` has the effect d += ⟦t⟧.
+//!
+//! | file | what it does |
+//! |---|---|
+//! | [`place`] | values and destinations during emission |
+//! | [`cell`] | scalar accumulators across loops and branches |
+//! | [`cartesian`] | Cartesian terms: values, or stores into a place |
+//! | [`linear`] | linear terms: one arm per emit equation |
+//! | [`alias`] | when a linear variable's accumulator is a part of the destination |
+
+mod alias;
+mod cartesian;
+mod cell;
+mod linear;
+mod place;
+
+use crate::Error;
+use cell::{Cell, Region};
+use lang::core::{Def, Program, Tm};
+use lang::diag::{Failure, Site};
+use lang::leaves::leaves;
+use lang::loops::{Block, BufInfo, BufKind, For, Op, Operand, Parallel, Param, Proc, Stmt, Val};
+use lang::name::{Name, Supply, Var};
+use lang::prim::Scalar;
+use lang::size::Size;
+use lang::types::Type;
+use lang::typing::Scope;
+use place::{Ev, Lv, Slice};
+use std::collections::HashMap;
+
+/// The procedure of an entry point in normal form. Parameters: size variables, then the leaves of each parameter, then the
+/// leaves of the result as `Out` arrays (rank 0 for scalars), in the order of [`lang::leaves`].
+pub fn emit(def: &Def, program: &Program) -> Result<Proc, Error> {
+    let mut e = Emitter {
+        program,
+        proc: Proc::new(def.name.clone()),
+        blocks: vec![vec![]],
+        vars: HashMap::new(),
+        lins: HashMap::new(),
+        scope: Scope::default(),
+        cells: vec![],
+        regions: vec![],
+        fresh: vec![],
+        supply: def.supply.clone(),
+        failures: HashMap::new(),
+    };
+    for n in &def.sizes {
+        let v = e.proc.val(Scalar::Int, n.name.clone());
+        e.proc.params.push(Param::Scalar(v));
+        e.bind(n, Ev::Scalar(Operand::Val(v)), &Type::Int);
+    }
+    for p in &def.params {
+        let ev = e.parameter(&p.ty, &p.var.name)?;
+        e.bind(&p.var, ev, &p.ty);
+    }
+    let mut outs = vec![];
+    for (k, leaf) in leaves(&def.result).ok_or_else(Error::function_survives)?.into_iter().enumerate() {
+        let shape = leaf.shape.iter().map(|n| e.size(n)).collect();
+        let name = format!("out{k}");
+        let buf = e.proc.buf(BufInfo { name: name.into(), elem: leaf.scalar, shape, kind: BufKind::Out });
+        e.proc.params.push(Param::Array(buf));
+        outs.push(Slice { buf, at: vec![] });
+    }
+    let place = Ev::from_leaves(&def.result, &mut outs.into_iter());
+    e.put(&def.body, &place)?;
+    e.proc.body = e.blocks.pop().expect("the procedure's block");
+    Ok(e.proc)
+}
+
+struct Emitter<'p> {
+    program: &'p Program,
+    proc: Proc,
+    /// The statements of the blocks being built, the innermost last.
+    blocks: Vec<Block>,
+    vars: HashMap<Var, Ev>,
+    lins: HashMap<Var, Lv>,
+    scope: Scope,
+    cells: Vec<Cell>,
+    regions: Vec<Region>,
+    /// Whether a destination has not been written yet (by number).
+    fresh: Vec<bool>,
+    supply: Supply,
+    failures: HashMap<(Failure, Site), usize>,
+}
+
+impl Emitter<'_> {
+    fn push(&mut self, s: Stmt) {
+        self.blocks.last_mut().expect("a block is open").push(s);
+    }
+
+    fn bind(&mut self, v: &Var, ev: Ev, ty: &Type) {
+        self.scope.bind(v, ty);
+        self.vars.insert(v.clone(), ev);
+    }
+
+    fn op(&mut self, op: Op, args: &[Operand], ty: Scalar, name: &str) -> Operand {
+        let dst = self.proc.val(ty, name);
+        self.push(Stmt::Let { dst, op, args: args.to_vec() });
+        Operand::Val(dst)
+    }
+
+    /// The int of a size.
+    fn size(&mut self, n: &Size) -> Operand {
+        let mut sum: Option<Operand> = None;
+        for (m, c) in n.terms.iter().rev() {
+            let mut product: Option<Operand> = (*c != 1 || m.is_empty()).then_some(Operand::Int(*c));
+            for v in m {
+                let factor = match &self.vars[v] {
+                    Ev::Scalar(o) => *o,
+                    Ev::Slice(_) | Ev::Tuple(_) => unreachable!("compiler bug: a size is an int"),
+                };
+                product = Some(match product {
+                    None => factor,
+                    Some(p) => self.op(Op::IMul, &[p, factor], Scalar::Int, "n"),
+                });
+            }
+            let product = product.expect("a monomial has a coefficient or a variable");
+            sum = Some(match sum {
+                None => product,
+                Some(s) => self.op(Op::IAdd, &[s, product], Scalar::Int, "n"),
+            });
+        }
+        sum.unwrap_or(Operand::Int(0))
+    }
+
+    fn parameter(&mut self, ty: &Type, name: &Name) -> Result<Ev, Error> {
+        let mut parts = vec![];
+        for leaf in leaves(ty).ok_or_else(Error::function_survives)? {
+            if leaf.shape.is_empty() {
+                let v = self.proc.val(leaf.scalar, name.clone());
+                self.proc.params.push(Param::Scalar(v));
+                parts.push(Ev::Scalar(Operand::Val(v)));
+            } else {
+                let shape = leaf.shape.iter().map(|n| self.size(n)).collect();
+                let info = BufInfo { name: name.clone(), elem: leaf.scalar, shape, kind: BufKind::In };
+                let buf = self.proc.buf(info);
+                self.proc.params.push(Param::Array(buf));
+                parts.push(Ev::Slice(Slice { buf, at: vec![] }));
+            }
+        }
+        Ok(Ev::assemble(ty, &mut parts.into_iter()))
+    }
+
+    /// A local array (or, for a scalar type, one element) for every leaf of a type.
+    fn alloc(&mut self, ty: &Type, name: &str) -> Result<Ev, Error> {
+        let mut slices = vec![];
+        for leaf in leaves(ty).ok_or_else(Error::function_survives)? {
+            let shape = leaf.shape.iter().map(|n| self.size(n)).collect();
+            let info = BufInfo { name: name.into(), elem: leaf.scalar, shape, kind: BufKind::Local };
+            let buf = self.proc.buf(info);
+            self.push(Stmt::Alloc { buf });
+            slices.push(Slice { buf, at: vec![] });
+        }
+        Ok(Ev::from_leaves(ty, &mut slices.into_iter()))
+    }
+
+    /// for i < extent { f(i) }, with the cells that f touches carried.
+    fn for_loop(
+        &mut self,
+        index: &str,
+        extent: Operand,
+        down: bool,
+        parallel: Parallel,
+        f: impl FnOnce(&mut Self, Operand) -> Result<Vec<lang::loops::Carried>, Error>,
+    ) -> Result<(), Error> {
+        let i = self.proc.val(Scalar::Int, index);
+        self.blocks.push(vec![]);
+        self.open_loop();
+        let carried = f(self, Operand::Val(i))?;
+        let sums = self.close_loop();
+        let body = self.blocks.pop().expect("the loop's block");
+        let carried = carried.into_iter().chain(sums).collect();
+        self.push(Stmt::For(For { index: i, extent, down, carried, body, parallel }));
+        Ok(())
+    }
+
+    fn val(&mut self, ty: Scalar, name: &str) -> Val {
+        self.proc.val(ty, name)
+    }
+
+    fn failure(&mut self, failure: &Failure, site: &Site) -> usize {
+        let key = (failure.clone(), site.clone());
+        if let Some(k) = self.failures.get(&key) {
+            return *k;
+        }
+        self.proc.failures.push(key.clone());
+        self.failures.insert(key, self.proc.failures.len() - 1);
+        self.proc.failures.len() - 1
+    }
+
+    fn type_of(&mut self, t: &Tm) -> Type {
+        lang::typing::type_of(t, &mut self.scope, self.program)
+    }
+}
