@@ -16,3 +16,13 @@ pub mod pull;
 pub use emit::emit;
 pub use error::{Error, ErrorKind};
 pub use normalise::normalise;
+
+use lang::core::{Def, Program};
+
+/// The normal form of an entry point, arrays read through their definitions where that costs nothing.
+pub fn normal_form(def: &Def, program: &Program, derive: &normalise::Derive) -> Result<Def, Error> {
+    let normal = normalise(def, program, derive)?;
+    let mut supply = normal.supply.clone();
+    let body = prune::prune(&pull::pull(&normal.body, &mut supply));
+    Ok(Def { supply, body, ..normal })
+}

@@ -4,7 +4,6 @@ use lang::core::{Term, Tm, make};
 use lang::name::Var;
 use lang::size::Size;
 use lang::target::{Lin, LinTerm};
-use lang::types::Type;
 use lang::walk::{Mapper, map_lin, map_term};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -12,6 +11,11 @@ use std::sync::Arc;
 /// Drops every let whose variable is not used. One backward sweep: a let's body is visited before its definition.
 pub fn prune(t: &Tm) -> Tm {
     Prune { used: HashSet::new() }.term(t)
+}
+
+/// The same for a linear term.
+pub fn prune_lin(t: &Lin) -> Lin {
+    Prune { used: HashSet::new() }.lin(t)
 }
 
 struct Prune {
@@ -81,9 +85,4 @@ impl Mapper for Prune {
 
 fn is_check(t: &Term) -> bool {
     matches!(t, Term::Check { .. })
-}
-
-/// Whether a type has no data in it.
-pub fn is_unit(t: &Type) -> bool {
-    matches!(t, Type::Tuple(ts) if ts.is_empty())
 }

@@ -5,16 +5,14 @@ use lang::core::{Term, Tm, make};
 use lang::name::{Supply, Var};
 use lang::size::Size;
 use lang::target::{Lin, LinTerm};
-use lang::types::Type;
 use lang::walk::{Mapper, Subst, map_lin, map_term};
 use std::collections::HashMap;
 
-/// Pulls definitions of let-bound builds into their uses. The term must be in normal form; `types` is not changed: variables keep their types.
-pub fn pull(t: &Tm, types: &HashMap<Var, Type>) -> Tm {
-    let _ = types;
+/// Pulls definitions of let-bound builds into their uses. The term must be in normal form; fresh variables are numbered from `supply`.
+pub fn pull(t: &Tm, supply: &mut Supply) -> Tm {
     let mut uses = Uses::default();
     uses.term(t);
-    Pull { uses, builds: HashMap::new(), next: 0 }.start(t)
+    Pull { uses, builds: HashMap::new(), supply }.term(t)
 }
 
 /// How a variable is used.
@@ -32,12 +30,10 @@ struct Uses {
     /// Loop depth at which each variable was bound, and the stack of enclosing indices.
     depth: HashMap<Var, usize>,
     indices: Vec<Var>,
-    max: u32,
 }
 
 impl Uses {
     fn at_index(&mut self, index: &Var, f: impl FnOnce(&mut Self)) {
-        self.max = self.max.max(index.id);
         self.indices.push(index.clone());
         f(self);
         self.indices.pop();
@@ -51,13 +47,11 @@ impl Uses {
 
 impl Mapper for Uses {
     fn bind(&mut self, v: &Var) -> Var {
-        self.max = self.max.max(v.id);
         self.depth.insert(v.clone(), self.indices.len());
         v.clone()
     }
     fn size(&mut self, n: &Size) -> Size {
         for v in n.vars() {
-            self.max = self.max.max(v.id);
             self.count(v).count += 1;
         }
         n.clone()
@@ -65,7 +59,6 @@ impl Mapper for Uses {
     fn term(&mut self, t: &Tm) -> Tm {
         match &**t {
             Term::Var(v) => {
-                self.max = self.max.max(v.id);
                 self.count(v);
                 t.clone()
             }
@@ -120,19 +113,14 @@ impl Mapper for Uses {
     }
 }
 
-struct Pull {
+struct Pull<'s> {
     uses: Uses,
     /// Builds to be read through: index and body.
     builds: HashMap<Var, (Var, Tm)>,
-    next: u32,
+    supply: &'s mut Supply,
 }
 
-impl Pull {
-    fn start(mut self, t: &Tm) -> Tm {
-        self.next = self.uses.max + 1;
-        self.term(t)
-    }
-
+impl Pull<'_> {
     /// Reading costs no more than an index: projections and indices of variables.
     fn is_view(t: &Term) -> bool {
         match t {
@@ -149,7 +137,7 @@ impl Pull {
     }
 }
 
-impl Mapper for Pull {
+impl Mapper for Pull<'_> {
     fn term(&mut self, t: &Tm) -> Tm {
         match &**t {
             Term::Let(..) => {
@@ -174,10 +162,7 @@ impl Mapper for Pull {
                 if let Term::Var(a) = &**a
                     && let Some((i, body)) = self.builds.get(a).cloned()
                 {
-                    let mut supply = Supply { next: self.next };
-                    let copy = Subst::new(&mut supply).term_for(&i, k).term(&body);
-                    self.next = supply.next;
-                    return copy;
+                    return Subst::new(self.supply).term_for(&i, k).term(&body);
                 }
                 match &**t {
                     Term::Index(a, _, site) => make::index(self.term(a), k, site.clone()),

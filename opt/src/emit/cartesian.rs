@@ -156,10 +156,7 @@ impl Emitter<'_> {
                 self.lin_app(t, &ty, None, name)?
             }
             Term::Detach(t) => self.eval_named(t, name)?,
-            Term::Unread(ty) => {
-                let place = self.alloc_unread(ty, name)?;
-                place
-            }
+            Term::Unread(ty) => self.alloc_unread(ty, name)?,
             Term::Zero(lty) => {
                 let ty = lty.erase().ok_or_else(Error::function_survives)?;
                 let place = self.alloc_unread(&ty, name)?;
@@ -175,11 +172,28 @@ impl Emitter<'_> {
         })
     }
 
+    /// Notes the variables whose arrays belong into a place.
+    fn slots(&mut self, t: &Term, place: &Ev) {
+        match (t, place) {
+            (Term::Var(x), Ev::Slice(s)) if !self.rest(s).is_empty() => {
+                self.places.insert(x.clone(), place.clone());
+            }
+            (Term::Tuple(ts), Ev::Tuple(ps)) => ts.iter().zip(ps).for_each(|(t, p)| self.slots(t, p)),
+            _ => {}
+        }
+    }
+
     /// Binds a chain of lets and gives what is under it.
     fn lets(&mut self, t: &Tm) -> Result<Tm, Error> {
         let mut t = t.clone();
         while let Term::Let(x, a, b) = &*t.clone() {
-            let ev = self.eval_named(a, &x.var.name)?;
+            let ev = match self.places.remove(&x.var) {
+                Some(place) if is_making(a) => {
+                    self.put(a, &place)?;
+                    place
+                }
+                _ => self.eval_named(a, &x.var.name)?,
+            };
             self.bind(&x.var, ev, &x.ty);
             t = b.clone();
         }
@@ -190,6 +204,12 @@ impl Emitter<'_> {
     pub fn put(&mut self, t: &Tm, place: &Ev) -> Result<(), Error> {
         match &**t {
             Term::Let(..) => {
+                // An array that is the result, or a component of it, is made in its place.
+                let mut last = t;
+                while let Term::Let(_, _, b) = &**last {
+                    last = b;
+                }
+                self.slots(last, place);
                 let t = self.lets(t)?;
                 self.put(&t, place)
             }
@@ -664,6 +684,11 @@ impl Emitter<'_> {
             }
         })
     }
+}
+
+/// A term that makes an array of its own.
+fn is_making(t: &Term) -> bool {
+    matches!(t, Term::Build { .. } | Term::Array(..) | Term::LinApp(..))
 }
 
 /// The state of a loop being emitted.

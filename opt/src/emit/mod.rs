@@ -37,6 +37,7 @@ pub fn emit(def: &Def, program: &Program) -> Result<Proc, Error> {
         blocks: vec![vec![]],
         vars: HashMap::new(),
         lins: HashMap::new(),
+        places: HashMap::new(),
         scope: Scope::default(),
         cells: vec![],
         regions: vec![],
@@ -74,6 +75,8 @@ struct Emitter<'p> {
     blocks: Vec<Block>,
     vars: HashMap<Var, Ev>,
     lins: HashMap<Var, Lv>,
+    /// Where an array that is about to be bound belongs.
+    places: HashMap<Var, Ev>,
     scope: Scope,
     cells: Vec<Cell>,
     regions: Vec<Region>,

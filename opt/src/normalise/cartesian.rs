@@ -1,6 +1,6 @@
 //! Normalising Cartesian terms.
 
-use super::value::{Env, FnClosure, LV, LinClosure, V};
+use super::value::{Env, FnClosure, LinClosure, V};
 use super::{CALL_LIMIT, Item, Normaliser, wrap};
 use crate::Error;
 use lang::core::{Lit, Term, Tm, make};
@@ -8,7 +8,7 @@ use lang::diag::Site;
 use lang::name::Var;
 use lang::prim::{Lowering, Prim};
 use lang::size::Size;
-use lang::types::{LType, Mode, Type};
+use lang::types::{Mode, Type};
 use lang::typing::Scope;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -474,12 +474,12 @@ impl Normaliser<'_> {
         }
         let body = wrap(items, v.reify()?);
         let body = crate::prune::prune(&body);
-        let body = crate::pull::pull(&body, &self.types);
+        let mut supply = lang::name::Supply { next: self.counter.get() };
+        let body = crate::pull::pull(&body, &mut supply);
         let mut scope = Scope { vars: self.types.clone(), lins: self.ltypes.clone() };
         scope.bind(&p, &ty);
-        let mut supply = lang::name::Supply { next: self.counter.get() };
         let binder = lang::core::Binder::new(p.clone(), ty);
-        let derived = (self.derive)(mode, &binder, &body, &scope, &mut supply)?;
+        let derived = (self.derive)(mode, &binder, &body, &scope, site, &mut supply)?;
         self.counter.set(supply.next);
         let mut env = Env::default();
         env.vars.insert(p, x);
@@ -524,9 +524,4 @@ fn join(c: &Tm, shape: &Split, a: &V, b: &V, results: &[V]) -> V {
         ),
         (Split::Tuple(_) | Split::Choice, _, _) => choice(c.clone(), a.clone(), b.clone()),
     }
-}
-
-/// The structural zero as a linear value, for callers that seed a map.
-pub fn zero(ty: LType) -> LV {
-    LV::Zero(ty)
 }

@@ -14,6 +14,7 @@ pub mod value;
 
 use crate::Error;
 use lang::core::{Binder, Def, Program, Term, Tm, make};
+use lang::diag::Site;
 use lang::name::{Supply, Var};
 use lang::size::Size;
 use lang::target::{LBinder, Lin};
@@ -23,8 +24,8 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeSet, HashMap};
 use value::{Env, V};
 
-/// D: λx. t (x first in scope, other variables inactive) to a term of type (σ, ⊸) in which x is free.
-pub type Derive<'d> = dyn Fn(Mode, &Binder, &Tm, &Scope, &mut Supply) -> Result<Tm, Error> + 'd;
+/// D of λx. t, the other variables in scope inactive: a term of type (σ, ⊸) in which x is free. The site is the operator's.
+pub type Derive<'d> = dyn Fn(Mode, &Binder, &Tm, &Scope, &Site, &mut Supply) -> Result<Tm, Error> + 'd;
 
 /// One let of a region.
 pub enum Item {

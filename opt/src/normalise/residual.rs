@@ -35,7 +35,7 @@ impl Normaliser<'_> {
         let z = self.linear_var("w", &ty);
         let (lv, items) =
             self.region(|n| n.lin_apply(map, super::value::LV::Term(lin::var(&z), ty.clone())))?;
-        let body = wrap_lin(items, self.reify_lin(&lv));
+        let body = crate::prune::prune_lin(&wrap_lin(items, self.reify_lin(&lv)));
         let binder = LBinder::new(z, ty);
         Ok((make::lin_lam(binder.clone(), body.clone()), binder, body))
     }
