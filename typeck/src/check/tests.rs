@@ -392,7 +392,7 @@ fn ill_typed_terms_are_rejected_by_the_right_rule() {
     let linear = rejected_linear(&v).into_iter().map(|(rule, t)| (rule, linear(t)));
     // These have no premise of their own that could fail.
     let mut tried: BTreeSet<Rule> =
-        [Rule::Lit, Rule::Tuple, Rule::Detach, Rule::LUnit, Rule::LPair].into_iter().collect();
+        [Rule::Lit, Rule::Tuple, Rule::Detach, Rule::LUnit, Rule::LPair, Rule::LCop].into_iter().collect();
     for (rule, t) in rejected(&v).into_iter().chain(linear) {
         tried.insert(rule);
         match v.check(Language::Both, Type::unit(), t.clone()) {
