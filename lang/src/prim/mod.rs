@@ -3,7 +3,8 @@
 //! A primitive is a total function of scalars. Its row says everything any stage asks about it: type, value,
 //! derivative (as terms of Core, so that derivatives differentiate again), lowering to machine vocabulary, cost,
 //! algebra, where to sample it in tests, a line of documentation. D op and its transpose are both computed from
-//! the row's partials (`ad`), so they cannot disagree. To add a primitive: write its row, list it in [`prims!`].
+//! the row's partials (`ad`), so they cannot disagree. To add a primitive: write its row, list it in [`prims!`]; the
+//! tests in `lang/tests/primitive_rows.rs` then hold it to what it says, and `docs/reference/primitives.md` is written from it.
 
 use crate::core::{Lit, Tm};
 use crate::loops::Op;

@@ -142,5 +142,5 @@ pub const ATAN2: Row = Row {
     cost: 20,
     algebra: NO_ALGEBRA,
     samples: &[(0.3, 3.0), REALS],
-    doc: "the angle of the point (y, x) = (first, second), between -pi and pi",
+    doc: "the angle of the point with coordinates x and y, between -pi and pi",
 };
