@@ -318,6 +318,9 @@ impl<'u, 'c> Gen<'u, 'c> {
     }
 
     fn check(&mut self, cond: Operand, failure: usize, details: &[Operand]) -> Result<()> {
+        if failure >= self.proc.failures.len() {
+            return malformed(format!("no failure {failure} in {}", self.proc.name));
+        }
         let cond = self.get_int(cond)?;
         let (fail, ok) = (self.new_block("fail"), self.new_block("ok"));
         self.b.build_conditional_branch(cond, ok, fail)?;

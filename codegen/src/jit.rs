@@ -8,7 +8,8 @@ use inkwell::llvm_sys::orc2::lljit::*;
 use inkwell::llvm_sys::orc2::*;
 use inkwell::targets::FileType;
 use lang::diag::{Failure, Site};
-use lang::loops::{BufKind, Operand, Param, Proc};
+use lang::loops::{BufKind, Operand, Param, Proc, Stmt, walk};
+use lang::name::Name;
 use lang::prim::Scalar;
 use runtime::support;
 use std::collections::HashMap;
@@ -66,10 +67,17 @@ impl std::error::Error for RunError {}
 
 type Entry = unsafe extern "C" fn(*const u64, *mut runtime::Failure) -> i64;
 
+struct Compiled {
+    proc: Proc,
+    entry: Entry,
+    /// By failure number: how many details its check gives.
+    details: Vec<usize>,
+}
+
 /// Compiled procedures.
 pub struct Jit {
     lljit: LLVMOrcLLJITRef,
-    entries: HashMap<lang::name::Name, (Proc, Entry)>,
+    entries: HashMap<Name, Compiled>,
     pool: Option<rayon::ThreadPool>,
 }
 
@@ -112,14 +120,20 @@ impl Jit {
                 checked(LLVMOrcLLJITLookup(jit.lljit, &mut address, symbol.as_ptr()))?;
                 std::mem::transmute::<usize, Entry>(address as usize)
             };
-            jit.entries.insert(proc.name.clone(), (proc.clone(), entry));
+            let mut details = vec![0; proc.failures.len()];
+            walk::each(&proc.body, &mut |s| {
+                if let Stmt::Check { failure, details: given, cond: _ } = s {
+                    details[*failure] = given.len();
+                }
+            });
+            jit.entries.insert(proc.name.clone(), Compiled { proc: proc.clone(), entry, details });
         }
         Ok(jit)
     }
 
     /// Calls a procedure. Arguments are checked against its parameters; results are left in the `Out` arrays.
     pub fn call(&self, name: &str, args: &mut [Arg]) -> std::result::Result<(), RunError> {
-        let Some((proc, entry)) = self.entries.get(name) else {
+        let Some(Compiled { proc, entry, details }) = self.entries.get(name) else {
             return Err(RunError::Arguments(format!("no procedure {name}")));
         };
         let slots = slots(proc, args)?;
@@ -130,8 +144,10 @@ impl Jit {
             0 => Ok(()),
             runtime::OUT_OF_MEMORY => Err(RunError::OutOfMemory),
             _ => {
-                let (failure, site) = proc.failures[report.failure as usize].clone();
-                Err(RunError::Failed { failure, site, details: report.details.to_vec() })
+                let number = report.failure as usize;
+                let (failure, site) = proc.failures[number].clone();
+                let details = report.details.iter().copied().take(details[number]).collect();
+                Err(RunError::Failed { failure, site, details })
             }
         }
     }

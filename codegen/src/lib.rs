@@ -3,7 +3,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`jit`] | compile and call in this process |
-
+//! | [`object`] | `.o`, `.so`, `.ll`, `.s`, a C header |
 //! | `llvm`, `body`, `ops`, `math`, `memory`, `parallel` | Proc → LLVM IR: entry points, statements, scalar operations, math functions, buffers, parallel loops |
 //! | `host` | the machine compiled for: target machine, optimisation pipeline |
 
@@ -13,6 +13,7 @@ pub mod jit;
 mod llvm;
 mod math;
 mod memory;
+pub mod object;
 mod ops;
 mod parallel;
 

@@ -73,16 +73,27 @@ pub(crate) fn module<'c>(
     Ok(unit.module)
 }
 
-/// The C identifier of each procedure: its name with every character a C identifier lacks as `_`, numbered where two would coincide.
+/// The C identifier of each procedure.
 pub fn symbols(procs: &[Proc]) -> Vec<String> {
-    let mut taken = BTreeSet::new();
-    procs
-        .iter()
-        .map(|p| {
+    identifiers(procs.iter().map(|p| &*p.name), &mut BTreeSet::new())
+}
+
+/// Distinct C identifiers: each name with every character a C identifier lacks as `_`, `_` after it where C or its library has the
+/// name, numbered where two would coincide.
+pub(crate) fn identifiers<'a>(
+    names: impl Iterator<Item = &'a str>,
+    taken: &mut BTreeSet<String>,
+) -> Vec<String> {
+    names
+        .map(|name| {
             let mut base: String =
-                p.name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
-            if !base.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') {
+                name.chars().map(|c| if c.is_ascii_alphanumeric() || c == '_' { c } else { '_' }).collect();
+            // `adc_` is the runtime's.
+            if base.starts_with(|c: char| c.is_ascii_digit()) || base.starts_with("adc_") || base.is_empty() {
                 base.insert(0, '_');
+            }
+            if RESERVED.contains(&&*base) || crate::math::is_library(&base) {
+                base.push('_');
             }
             let mut symbol = base.clone();
             let mut k = 2;
@@ -94,6 +105,90 @@ pub fn symbols(procs: &[Proc]) -> Vec<String> {
         })
         .collect()
 }
+
+/// Words of C and C++, and functions that LLVM may call of its own accord.
+const RESERVED: &[&str] = &[
+    "alignas",
+    "alignof",
+    "and",
+    "asm",
+    "auto",
+    "bool",
+    "break",
+    "case",
+    "catch",
+    "char",
+    "class",
+    "compl",
+    "const",
+    "continue",
+    "default",
+    "delete",
+    "do",
+    "double",
+    "else",
+    "enum",
+    "explicit",
+    "export",
+    "extern",
+    "false",
+    "float",
+    "for",
+    "friend",
+    "goto",
+    "if",
+    "inline",
+    "int",
+    "int64_t",
+    "long",
+    "main",
+    "mutable",
+    "namespace",
+    "new",
+    "not",
+    "operator",
+    "or",
+    "private",
+    "protected",
+    "public",
+    "register",
+    "restrict",
+    "return",
+    "short",
+    "signed",
+    "sizeof",
+    "static",
+    "struct",
+    "switch",
+    "template",
+    "this",
+    "throw",
+    "true",
+    "try",
+    "typedef",
+    "typeid",
+    "typename",
+    "union",
+    "unsigned",
+    "using",
+    "virtual",
+    "void",
+    "volatile",
+    "while",
+    "xor",
+    "AdcFailure",
+    "memcpy",
+    "memset",
+    "memmove",
+    "memcmp",
+    "malloc",
+    "calloc",
+    "realloc",
+    "free",
+    "abort",
+    "exit",
+    "NULL",
+];
 
 impl<'c> Unit<'c> {
     /// The type of a value in a register.

@@ -57,6 +57,60 @@ pub fn arity(m: Math) -> usize {
     symbol(m).arity
 }
 
+/// Functions of the C library that exist beside ours and that LLVM may call in their place.
+const RELATED: &[&str] = &[
+    "exp2",
+    "exp10",
+    "sqrt",
+    "cbrt",
+    "floor",
+    "ceil",
+    "round",
+    "roundeven",
+    "rint",
+    "trunc",
+    "fabs",
+    "fmod",
+    "fma",
+    "fmin",
+    "fmax",
+    "sincos",
+    "ldexp",
+    "copysign",
+    "tgamma",
+];
+
+/// The C library has a function of this name.
+pub fn is_library(name: &str) -> bool {
+    const ALL: &[Math] = &[
+        Math::Exp,
+        Math::Expm1,
+        Math::Log,
+        Math::Log1p,
+        Math::Log2,
+        Math::Log10,
+        Math::Sin,
+        Math::Cos,
+        Math::Tan,
+        Math::Asin,
+        Math::Acos,
+        Math::Atan,
+        Math::Sinh,
+        Math::Cosh,
+        Math::Tanh,
+        Math::Asinh,
+        Math::Acosh,
+        Math::Atanh,
+        Math::Erf,
+        Math::Erfc,
+        Math::Lgamma,
+        Math::Atan2,
+        Math::Hypot,
+        Math::Pow,
+    ];
+    ALL.iter().any(|m| symbol(*m).name == name) || RELATED.contains(&name)
+}
+
 /// Constant exponents up to this are multiplied out.
 const UNROLLED_POWER: u64 = 64;
 
