@@ -68,7 +68,9 @@ pub fn derived(program: &Program, def: &Name, mode: Mode) -> Result<(Def, BTreeS
 
 /// D of Γ ⊢ t with the environment as the plain tuple of Γ's tangents, and the type of its linear map.
 ///
-///     ⟨p,L⟩ = D(t)      ⟨p, λ̲v. L • ⟨⟨⟨⟩, v.1⟩, …, v.k⟩⟩          ⟨p, λ̲w. let z̲ = L • w in ⟨proj_1 z̲, …, proj_k z̲⟩⟩
+/// ```text
+/// ⟨p,L⟩ = D(t)      ⟨p, λ̲v. L • ⟨⟨⟨⟩, v.1⟩, …, v.k⟩⟩          ⟨p, λ̲w. let z̲ = L • w in ⟨proj_1 z̲, …, proj_k z̲⟩⟩
+/// ```
 fn closed(d: &mut D, gamma: &[(&Var, &Type)], t: &Tm) -> Result<(Tm, Type), AdError> {
     let k = gamma.len();
     let tangents = plain(gamma.iter().map(|(_, ty)| d.tangent(ty)));

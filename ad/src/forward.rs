@@ -240,11 +240,11 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
 
         // f t1 … tk             ⟨ai,Li⟩ = D(ti); ⟨q,N⟩ = D(f) a1 … ak
         //   q                                               λ̲v. N • ⟨L1 • v, …, Lk • v⟩
-        Term::Call { args, .. } => match shared::constant(d, t) {
+        Term::Call { def, args, .. } => match shared::constant_call(d, t, def)? {
             Some(constant) => constant,
             None => {
                 let ts = d.subs(args)?;
-                let q = shared::call(d, t, &ts)?;
+                let q = shared::call(d, t, &ts);
                 let l = d.on_env(|v| q.at(shared::plain_tuple(ts.iter().map(|t| t.at(&v)))));
                 Dual { term: bind_all(&ts, q.bind(tuple([q.p(), l]))), ty: q.ty }
             }

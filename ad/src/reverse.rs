@@ -279,11 +279,11 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
 
         // f t1 … tk             ⟨ai,Li⟩ = D(ti); ⟨q,N⟩ = D(f) a1 … ak
         //   q                                               λ̲w. let z̲ = N • w in L1 • z̲.1 + … + Lk • z̲.k
-        Term::Call { args, .. } => match shared::constant(d, t) {
+        Term::Call { def, args, .. } => match shared::constant_call(d, t, def)? {
             Some(constant) => constant,
             None => {
                 let ts = d.subs(args)?;
-                let q = shared::call(d, t, &ts)?;
+                let q = shared::call(d, t, &ts);
                 let z = LBinder::new(d.supply.fresh("z"), shared::plain(ts.iter().map(|t| d.tangent(&t.ty))));
                 let l = d.on(&q.ty, |w| {
                     let at = |i| shared::plain_proj(lin::var(&z.var), i, ts.len());

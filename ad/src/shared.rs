@@ -61,9 +61,19 @@ pub fn outer_variable(d: &mut D, x: &Var, ty: Type) -> Result<Dual, AdError> {
 
 /// ⟨t, 0̲⟩ where nothing t uses has a derivative, and t's type is its own primal.
 pub fn constant(d: &mut D, t: &Tm) -> Option<Dual> {
+    if !d.inactive(t) {
+        return None;
+    }
     let ty = d.source_type(t);
-    let constant = d.inactive(t) && ty.primal(d.mode) == ty;
-    constant.then(|| d.constant(t.clone(), ty))
+    (ty.primal(d.mode) == ty).then(|| d.constant(t.clone(), ty))
+}
+
+/// The same for a call: where no argument is active there is nothing to differentiate.
+pub fn constant_call(d: &mut D, t: &Tm, def: &Name) -> Result<Option<Dual>, AdError> {
+    match d.program.defs.contains_key(def) {
+        true => Ok(constant(d, t)),
+        false => Err(d.error(Reason::UnknownDefinition(def.clone()))),
+    }
 }
 
 // ---- λ and application
@@ -273,18 +283,15 @@ pub fn counted(d: &mut D, state: &Binder, cond: &Tm, body: &Tm) -> Result<Counte
 // ---- calls
 
 /// ⟨q, N⟩ = D(f) a1 … ak for ⟨ai, Li⟩ = D(ti)
-pub fn call(d: &mut D, t: &Tm, args: &[Sub]) -> Result<Sub, AdError> {
+pub fn call(d: &mut D, t: &Tm, args: &[Sub]) -> Sub {
     let Term::Call { def, types, sizes, .. } = &**t else { unreachable!("only calls have this rule") };
-    if !d.program.defs.contains_key(def) {
-        return Err(d.error(Reason::UnknownDefinition(def.clone())));
-    }
     let ty = d.source_type(t);
     let from = plain(args.iter().map(|a| d.tangent(&a.ty)));
     let dual = Type::tuple([ty.primal(d.mode), d.map_type(from, d.tangent(&ty))]);
     d.calls.insert(def.clone());
     let (def, types, sizes) = (derivative_name(def, d.mode), types.clone(), sizes.clone());
     let args = args.iter().map(Sub::p).collect();
-    Ok(Sub::new(d, dual, Arc::new(Term::Call { def, types, sizes, args }), ty))
+    Sub::new(d, dual, Arc::new(Term::Call { def, types, sizes, args }), ty)
 }
 
 /// f'fwd, f'rev
