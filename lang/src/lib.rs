@@ -9,7 +9,7 @@
 //! | [`loops`] | the loop IR: structured loops over buffers in machine vocabulary |
 //! | [`walk`] | the traversals every pass shares |
 //! | [`typing`] | the type of a well-typed term |
-//! | [`surface`] | the language as written: syntax tree, lexer, parser |
+//! | [`surface`] | the language as written: syntax tree, lexer, parser, printer |
 //! | [`eval`] | the evaluator of Core and Target, the specification; runs on a [`big_stack`] |
 //! | [`diag`] | diagnostics and source places |
 

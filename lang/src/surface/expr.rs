@@ -182,11 +182,8 @@ fn postfixes<'t>(expr: P<'t, Expr>, bound: P<'t, Expr>, types: &Types<'t>) -> P<
             .collect::<Vec<Expr>>()
             .then_ignore(sym(Sym::Close))
             .map(|mut es| if es.len() == 1 { es.remove(0).node } else { ExprKind::Tuple(es) });
-        let paren = sym(Sym::Open).ignore_then(section.or(tuple)).recover_with(via_parser(group(
-            Sym::Open,
-            Sym::Close,
-            |_| ExprKind::Error,
-        )));
+        let inside = sym(Sym::Open).ignore_then(section.or(tuple));
+        let paren = group(Sym::Open, Sym::Close, inside, |_| ExprKind::Error);
 
         let range = index_name().then(sym(Sym::Less).ignore_then(bound).or_not());
         enum Rest {
@@ -197,7 +194,7 @@ fn postfixes<'t>(expr: P<'t, Expr>, bound: P<'t, Expr>, types: &Types<'t>) -> P<
             sym(Sym::Bar).ignore_then(commas(range)).map(Rest::Bounds),
             sym(Sym::Comma).ignore_then(expr.clone()).repeated().collect().map(Rest::More),
         ));
-        let array = sym(Sym::Bracket)
+        let inside = sym(Sym::Bracket)
             .ignore_then(expr.clone().then(rest).or_not())
             .then_ignore(sym(Sym::BracketClose))
             .map(|all| match all {
@@ -207,8 +204,8 @@ fn postfixes<'t>(expr: P<'t, Expr>, bound: P<'t, Expr>, types: &Types<'t>) -> P<
                     more.insert(0, first);
                     ExprKind::Array(more)
                 }
-            })
-            .recover_with(via_parser(group(Sym::Bracket, Sym::BracketClose, |_| ExprKind::Error)));
+            });
+        let array = group(Sym::Bracket, Sym::BracketClose, inside, |_| ExprKind::Error);
 
         let fields = commas(ident().then_ignore(sym(Sym::Equals)).then(expr.clone())).boxed();
         let index_list = commas(expr.clone()).delimited_by(sym(Sym::Bracket), sym(Sym::BracketClose));
@@ -227,9 +224,9 @@ fn postfixes<'t>(expr: P<'t, Expr>, bound: P<'t, Expr>, types: &Types<'t>) -> P<
                 }
                 Update::Fields(fields) => ExprKind::RecordUpdate(boxed(r), fields),
             });
-        let brace = choice((fields.map(ExprKind::Record), update))
-            .delimited_by(sym(Sym::Brace), sym(Sym::BraceClose))
-            .recover_with(via_parser(group(Sym::Brace, Sym::BraceClose, |_| ExprKind::Error)));
+        let inside = choice((fields.map(ExprKind::Record), update))
+            .delimited_by(sym(Sym::Brace), sym(Sym::BraceClose));
+        let brace = group(Sym::Brace, Sym::BraceClose, inside, |_| ExprKind::Error);
 
         let atom =
             choice((type_app, name, literal, paren, array, brace)).map_with(|x, e| at(x, e.span())).boxed();
@@ -246,15 +243,14 @@ fn postfixes<'t>(expr: P<'t, Expr>, bound: P<'t, Expr>, types: &Types<'t>) -> P<
                 }
             }),
         ));
-        let suffix =
-            choice((
-                inside.delimited_by(sym(Sym::IndexOpen), sym(Sym::BracketClose)).recover_with(via_parser(
-                    group(Sym::IndexOpen, Sym::BracketClose, |s| Suffix::Index(vec![at(ExprKind::Error, s)])),
-                )),
-                select! { Tok::DotInt(k) => Suffix::Proj(k) },
-                select! { Tok::DotName(x) => x.to_string() }.map_with(|x, e| Suffix::Field(at(x, e.span()))),
-            ))
-            .map_with(|s, e| (s, e.span()));
+        let inside = inside.delimited_by(sym(Sym::IndexOpen), sym(Sym::BracketClose));
+        let wrong = |s| Suffix::Index(vec![at(ExprKind::Error, s)]);
+        let suffix = choice((
+            group(Sym::IndexOpen, Sym::BracketClose, inside, wrong),
+            select! { Tok::DotInt(k) => Suffix::Proj(k) },
+            select! { Tok::DotName(x) => x.to_string() }.map_with(|x, e| Suffix::Field(at(x, e.span()))),
+        ))
+        .map_with(|s, e| (s, e.span()));
         atom.foldl(suffix.repeated(), |a: Expr, (s, end): (Suffix, Span)| {
             let span = a.span.to(end);
             let node = match s {
@@ -293,7 +289,7 @@ fn bodies<'t>(expr: P<'t, Expr>, bound: P<'t, Expr>, patterns: &Patterns<'t>) ->
 
     // let p = e, let p : τ = e, let (p : τ) = e, let f x y = e
     let bare = patterns.pat.clone().map(|pat| Param { pat, ty: None });
-    let ascribed = choice((param.clone(), bare))
+    let ascribed = choice((patterns.typed.clone(), bare))
         .then(param.clone().repeated().collect::<Vec<Param>>())
         .then(sym(Sym::Colon).ignore_then(patterns.ty.clone()).or_not());
     let let_ = key(Sym::Let)

@@ -51,27 +51,25 @@ pub fn commas<'t, O: 't>(p: parser!(O)) -> parser!(Vec<O>) {
     p.separated_by(sym(Sym::Comma)).at_least(1).collect()
 }
 
-/// Skips a bracketed group that holds an error.
-pub fn group<'t, O: 't>(open: Sym, close: Sym, error: impl Fn(Span) -> O + Clone + 't) -> parser!(O) {
-    let pair = |a, b| (Tok::Sym(a), Tok::Sym(b));
-    let others = match open {
-        Sym::Open => [
-            pair(Sym::Bracket, Sym::BracketClose),
-            pair(Sym::IndexOpen, Sym::BracketClose),
-            pair(Sym::Brace, Sym::BraceClose),
-        ],
-        Sym::Brace => [
-            pair(Sym::Bracket, Sym::BracketClose),
-            pair(Sym::IndexOpen, Sym::BracketClose),
-            pair(Sym::Open, Sym::Close),
-        ],
-        _ => [
-            pair(if open == Sym::Bracket { Sym::IndexOpen } else { Sym::Bracket }, Sym::BracketClose),
-            pair(Sym::Open, Sym::Close),
-            pair(Sym::Brace, Sym::BraceClose),
-        ],
-    };
-    nested(Tok::Sym(open), Tok::Sym(close), others, error)
+/// A parser of a bracketed group; where the group holds an error, its tokens are skipped.
+pub fn group<'t, O: 't>(
+    open: Sym,
+    close: Sym,
+    inner: parser!(O),
+    error: impl Fn(Span) -> O + Clone + 't,
+) -> parser!(O) {
+    const PAIRS: [(Sym, Sym); 4] = [
+        (Sym::Open, Sym::Close),
+        (Sym::Bracket, Sym::BracketClose),
+        (Sym::IndexOpen, Sym::BracketClose),
+        (Sym::Brace, Sym::BraceClose),
+    ];
+    let others: Vec<_> =
+        PAIRS.iter().filter(|(o, _)| *o != open).map(|(o, c)| (Tok::Sym(*o), Tok::Sym(*c))).collect();
+    let others: [_; 3] = others.try_into().expect("one of the four pairs is left out");
+    let skip = nested(Tok::Sym(open), Tok::Sym(close), others, error);
+    // Looking first keeps the recovery from being tried wherever no group begins.
+    sym(open).rewind().ignore_then(inner.recover_with(via_parser(skip)))
 }
 
 fn uppercase(x: &str) -> bool {
@@ -200,6 +198,8 @@ pub struct Patterns<'t> {
     pub pat: P<'t, Pat>,
     pub atom: P<'t, Pat>,
     pub param: P<'t, Param>,
+    /// (p : τ)
+    pub typed: P<'t, Param>,
     pub ty: P<'t, Ty>,
 }
 
@@ -242,7 +242,8 @@ pub fn patterns<'t>(ty: P<'t, Ty>) -> Patterns<'t> {
         .then_ignore(sym(Sym::Colon))
         .then(ty.clone())
         .delimited_by(sym(Sym::Open), sym(Sym::Close))
-        .map(|(pat, ty)| Param { pat, ty: Some(ty) });
-    let param = typed.or(atom.clone().map(|pat| Param { pat, ty: None })).boxed();
-    Patterns { pat: pat.boxed(), atom, param, ty }
+        .map(|(pat, ty)| Param { pat, ty: Some(ty) })
+        .boxed();
+    let param = typed.clone().or(atom.clone().map(|pat| Param { pat, ty: None })).boxed();
+    Patterns { pat: pat.boxed(), atom, param, typed, ty }
 }

@@ -60,7 +60,7 @@ fn defs<'t>(types: &Types<'t>, patterns: &Patterns<'t>, expr: P<'t, Expr>) -> P<
         (p, t)
     });
     let unknown = |s: Span| (at(PatKind::Wildcard, s), at(TyKind::Error, s));
-    let param = typed.or(untyped).recover_with(via_parser(group(Sym::Open, Sym::Close, unknown))).boxed();
+    let param = group(Sym::Open, Sym::Close, typed.or(untyped.clone()), unknown).or(untyped).boxed();
     let def = ident()
         .then(types.params.clone())
         .then(param.repeated().collect::<Vec<(Pat, Ty)>>())
@@ -82,7 +82,9 @@ fn defs<'t>(types: &Types<'t>, patterns: &Patterns<'t>, expr: P<'t, Expr>) -> P<
 
 /// type t ['a, n] = τ;  type t = A τ | B
 fn type_item<'t>(types: &Types<'t>) -> P<'t, ItemKind> {
-    let constructor = ident().filter(|x| x.node.starts_with(char::is_uppercase)).labelled(Label::Name);
+    // `D τ` is a type, so D names no constructor.
+    let constructor =
+        ident().filter(|x| x.node.starts_with(char::is_uppercase) && x.node != "D").labelled(Label::Name);
     let arm = constructor.then(types.prefix.clone().or_not());
     enum Right {
         Sum(Vec<(Ident, Option<Ty>)>),

@@ -7,6 +7,7 @@ mod grammar;
 mod items;
 pub mod lexer;
 pub mod parser;
+pub mod print;
 mod problem;
 pub mod token;
 

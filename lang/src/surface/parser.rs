@@ -40,7 +40,8 @@ pub fn parse(text: &str) -> (File, Vec<Diagnostic>) {
     for (k, start) in starts.iter().enumerate() {
         let slice = &tokens[*start..starts.get(k + 1).copied().unwrap_or(tokens.len())];
         let span = slice[0].1.to(slice[slice.len() - 1].1);
-        let doc: Vec<&str> = docs.iter().filter(|(at, _)| at == start).map(|(_, line)| *line).collect();
+        let mine = docs.partition_point(|(at, _)| at < start)..docs.partition_point(|(at, _)| at <= start);
+        let doc: Vec<&str> = docs[mine].iter().map(|(_, line)| *line).collect();
         let doc = (!doc.is_empty()).then(|| doc.join("\n"));
         let kind = item(&grammar, slice, &column_one, &mut diagnostics);
         file.items.push(Item { doc, kind, span });
