@@ -6,10 +6,12 @@
 //! | [`mod@emit`] | destination passing: Target to the loop IR |
 //! | [`pull`] | reads arrays through their definitions instead of building them |
 //! | [`prune`] | drops what is not used |
+//! | [`passes`] | the loop IR's passes: fusion, value numbering, … |
 
 pub mod emit;
 pub mod error;
 pub mod normalise;
+pub mod passes;
 pub mod prune;
 pub mod pull;
 

@@ -360,18 +360,16 @@ fn passes_on(block: &[Stmt], totals: &mut HashSet<Val>) -> bool {
                 let params =
                     l.carried.iter().filter(|c| total(totals, c.init)).map(|c| c.param).collect::<Vec<_>>();
                 totals.extend(params);
-                passes_on(&l.body, totals)
-                    && l.carried.iter().all(|c| match (totals.contains(&c.param), total(totals, c.next)) {
-                        (true, true) => totals.insert(c.result),
-                        (false, false) => true,
-                        (true, false) | (false, true) => false,
-                    })
+                passes_on(&l.body, totals) && carries_on(&l.carried, totals)
             }
             Stmt::While(l) => {
-                uses == 0
-                    && passes_on(&l.cond_block, totals)
-                    && passes_on(&l.body, totals)
+                let params =
+                    l.carried.iter().filter(|c| total(totals, c.init)).map(|c| c.param).collect::<Vec<_>>();
+                totals.extend(params);
+                passes_on(&l.cond_block, totals)
                     && !total(totals, l.cond)
+                    && passes_on(&l.body, totals)
+                    && carries_on(&l.carried, totals)
             }
             Stmt::Load { .. }
             | Stmt::Store { .. }
@@ -382,6 +380,14 @@ fn passes_on(block: &[Stmt], totals: &mut HashSet<Val>) -> bool {
             | Stmt::Check { .. }
             | Stmt::Argsort { .. } => uses == 0,
         }
+    })
+}
+
+fn carries_on(carried: &[Carried], totals: &mut HashSet<Val>) -> bool {
+    carried.iter().all(|c| match (totals.contains(&c.param), total(totals, c.next)) {
+        (true, true) => totals.insert(c.result),
+        (false, false) => true,
+        (true, false) | (false, true) => false,
     })
 }
 

@@ -1,0 +1,114 @@
+//! An accumulator's zero: `fill b = v` followed by a nest of loops whose first touch of every element is a store needs no fill;
+//! if that touch is `+=`, it becomes a store of v + x (of x alone where v is the structural zero and signs of zeros do not matter).
+
+use super::{Fact, Options, Pass};
+use lang::loops::walk;
+use lang::loops::*;
+use lang::prim::Scalar;
+
+pub const PASS: Pass = Pass {
+    name: "peel",
+    doc: "Fills that the next loop overwrites go away; the first += after a fill is a store.",
+    requires: &[],
+    establishes: &[],
+    breaks: &[Fact::Numbered, Fact::Folded, Fact::Promoted],
+    run: |p, options| {
+        let mut body = std::mem::take(&mut p.body);
+        block(p, options, &mut body);
+        p.body = body;
+    },
+};
+
+fn block(p: &mut Proc, options: &Options, stmts: &mut Block) {
+    let mut k = 0;
+    while k < stmts.len() {
+        if let Stmt::Fill { buf, value } = stmts[k] {
+            let next = stmts[k + 1..].iter_mut().find(|s| mentions(s, buf));
+            if next.is_some_and(|next| overwrites(p, options, next, buf, value)) {
+                stmts.remove(k);
+                continue;
+            }
+        }
+        walk::blocks_mut(&mut stmts[k]).into_iter().for_each(|b| block(p, options, b));
+        k += 1;
+    }
+}
+
+fn mentions(s: &Stmt, buf: Buf) -> bool {
+    let mut found = false;
+    walk::all_accesses(s, &mut |b, _, _| found |= b == buf);
+    found
+}
+
+/// The statement writes every element of the buffer before it reads it; a first += is made a store.
+fn overwrites(p: &mut Proc, options: &Options, s: &mut Stmt, buf: Buf, value: Operand) -> bool {
+    match s {
+        Stmt::Fill { .. } => true,
+        Stmt::Copy { dst, .. } => *dst == buf,
+        Stmt::Argsort { perm, .. } => *perm == buf,
+        Stmt::For(l) => {
+            let Some(index) = covered(p, l, buf, &mut vec![]) else { return false };
+            let mut same = true;
+            walk::each(&l.body, &mut |s| {
+                walk::accesses(s, &mut |b, _, at| same &= b != buf || at == Some(&index))
+            });
+            if same {
+                store_first(p, options, &mut l.body, buf, value);
+            }
+            same
+        }
+        Stmt::Let { .. }
+        | Stmt::Load { .. }
+        | Stmt::Store { .. }
+        | Stmt::Accum { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::While(_)
+        | Stmt::If(_)
+        | Stmt::Check { .. } => false,
+    }
+}
+
+/// The index of the first access, if it is a write that the nest repeats for every element just once.
+fn covered(p: &Proc, l: &For, buf: Buf, nest: &mut Vec<(Val, Operand)>) -> Option<Vec<Operand>> {
+    nest.push((l.index, l.extent));
+    let first = l.body.iter().find(|s| mentions(s, buf))?;
+    match first {
+        Stmt::Store { index, .. } | Stmt::Accum { index, .. } => {
+            let shape = &p.info(buf).shape;
+            let dimension = |(v, extent): &(Val, Operand)| {
+                let mut at = (0..index.len()).filter(|k| index[*k] == Operand::Val(*v));
+                at.next().filter(|k| at.next().is_none() && shape[*k] == *extent)
+            };
+            let dims: Vec<usize> = nest.iter().filter_map(dimension).collect();
+            (dims.len() == nest.len() && dims.len() == shape.len()).then(|| index.clone())
+        }
+        Stmt::For(inner) => covered(p, inner, buf, nest),
+        Stmt::Let { .. }
+        | Stmt::Load { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::Fill { .. }
+        | Stmt::Copy { .. }
+        | Stmt::While(_)
+        | Stmt::If(_)
+        | Stmt::Check { .. }
+        | Stmt::Argsort { .. } => None,
+    }
+}
+
+fn store_first(p: &mut Proc, options: &Options, stmts: &mut Block, buf: Buf, filled: Operand) {
+    let Some(k) = stmts.iter().position(|s| mentions(s, buf)) else { return };
+    match &mut stmts[k] {
+        Stmt::For(l) => store_first(p, options, &mut l.body, buf, filled),
+        Stmt::Accum { index, value, .. } => {
+            let (index, value) = (std::mem::take(index), *value);
+            if !options.strict && filled == Operand::Real(0.0) {
+                stmts[k] = Stmt::Store { buf, index, value };
+            } else {
+                let dst = p.val(Scalar::Real, "first");
+                stmts[k] = Stmt::Store { buf, index, value: Operand::Val(dst) };
+                stmts.insert(k, Stmt::Let { dst, op: Op::FAdd, args: vec![filled, value] });
+            }
+        }
+        _ => (),
+    }
+}
