@@ -308,12 +308,10 @@ impl Normaliser<'_> {
             Term::LinApp(l, a) => {
                 let l = self.term(l, env, "l")?;
                 let a = self.term(a, env, "w")?;
-                let (map, _, body) = self.force(&l)?;
-                let mut scope = Scope { vars: self.types.clone(), lins: self.ltypes.clone() };
-                let ty = lang::typing::type_of_lin(&body, &mut scope, self.program);
-                let ty = ty
-                    .erase()
-                    .ok_or_else(|| Error::unsupported("a derivative with respect to a function"))?;
+                let map = self.force(&l)?;
+                let ty = map.codomain.erase();
+                let ty = ty.ok_or_else(|| Error::unsupported("a derivative with respect to a function"))?;
+                let map = map.term();
                 Ok(self.bind(make::lin_app(map, a.reify()?), &ty, name))
             }
             Term::Unread(ty) => {

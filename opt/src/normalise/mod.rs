@@ -187,7 +187,7 @@ impl<'p> Normaliser<'p> {
                 let parts: Result<Vec<Tm>, Error> = vs.iter().map(|v| self.reify_result(v.clone())).collect();
                 make::tuple(parts?)
             }
-            V::Lin(_) | V::Choice(..) => self.force(&v)?.0,
+            V::Lin(_) | V::Choice(..) => self.force(&v)?.term(),
             V::Int(_) | V::Atom(..) | V::Inject(..) | V::Fn(_) | V::Family(_) => v.reify()?,
         })
     }

@@ -28,16 +28,29 @@ pub struct Kept {
     pub saved: Vec<(Var, Type)>,
 }
 
+/// A linear map in normal form: λ̲z. t.
+pub struct Forced {
+    pub param: LBinder,
+    pub body: lang::target::Lin,
+    pub codomain: lang::types::LType,
+}
+
+impl Forced {
+    pub fn term(self) -> Tm {
+        make::lin_lam(self.param, self.body)
+    }
+}
+
 impl Normaliser<'_> {
     /// A linear map in normal form: λ̲z. t with nothing captured but variables of the normal form.
-    pub fn force(&mut self, map: &V) -> Result<(Tm, LBinder, lang::target::Lin), Error> {
+    pub fn force(&mut self, map: &V) -> Result<Forced, Error> {
         let ty = self.map_domain(map)?;
         let z = self.linear_var("w", &ty);
         let (lv, items) =
             self.region(|n| n.lin_apply(map, super::value::LV::Term(lin::var(&z), ty.clone())))?;
         let body = crate::prune::prune_lin(&wrap_lin(items, self.reify_lin(&lv)));
         let binder = LBinder::new(z, ty);
-        Ok((make::lin_lam(binder.clone(), body.clone()), binder, body))
+        Ok(Forced { param: binder, body, codomain: lv.ty() })
     }
 
     fn map_domain(&mut self, map: &V) -> Result<lang::types::LType, Error> {
@@ -90,7 +103,7 @@ impl Normaliser<'_> {
             }
             V::Inject(i, ty, v) => V::Inject(*i, ty.clone(), Rc::new(self.close(v, defs, saved)?)),
             V::Lin(_) | V::Choice(..) if self.is_map(v) => {
-                let (_, param, body) = self.force(v)?;
+                let Forced { param, body, .. } = self.force(v)?;
                 // Recompute cheap definitions at the start of the map, nearest definition last to be wrapped.
                 let mut needed = walk::free_vars_lin(&body);
                 needed.extend(ltype_vars(&param.ty));
