@@ -1,0 +1,486 @@
+//! Applications: definitions, built-ins, primitives and operators by name, and functions by value.
+
+use crate::builtin;
+use crate::codes;
+use crate::deferred::{Constraint, rows};
+use crate::diff::Operator;
+use crate::env::{Env, Local, Scheme, Types};
+use crate::infer::{Infer, Why, flatten, lam, wrap};
+use crate::suggest;
+use crate::tree::{Head, K, P, Te};
+use crate::ty::T;
+use lang::diag::{Diagnostic, Span};
+use lang::prim::Prim;
+use lang::size::Size;
+use lang::surface::{Expr, ExprKind, Ident, TyArg};
+use std::collections::HashMap;
+
+/// A scheme with metavariables for what it binds.
+struct Instance {
+    head: Head,
+    types: Vec<T>,
+    sizes: Vec<Size>,
+    /// Types of the parameters, and for a dependent one the size its argument is.
+    params: Vec<(T, Option<Size>, Option<String>)>,
+    result: T,
+}
+
+impl Infer<'_> {
+    /// head args
+    pub fn spine(&mut self, env: &Env, head: &Expr, args: &[&Expr], span: Span) -> Te {
+        match &head.node {
+            ExprKind::Var(x) if !env.locals.contains_key(x) => {
+                self.global(env, x, None, head.span, args, span)
+            }
+            ExprKind::TypeApp(x, targs) if !env.locals.contains_key(&x.node) => {
+                self.global(env, &x.node, Some(targs), head.span, args, span)
+            }
+            ExprKind::Var(x) => {
+                let f = self.local(env, x, head.span);
+                self.apply_all(env, f, args, span)
+            }
+            ExprKind::TypeApp(x, _) => {
+                self.report(
+                    Diagnostic::new(codes::TYPE_ARGUMENTS, format!("`{}` takes no type arguments", x.node))
+                        .label(head.span, "a variable of this definition")
+                        .help("to index an array, leave no space before the bracket and give an int"),
+                );
+                Te::error(span)
+            }
+            ExprKind::App(..) => {
+                let (inner, mut all) = flatten(head);
+                all.extend(args);
+                self.spine(env, inner, &all, span)
+            }
+            _ => {
+                let f = self.infer(env, head);
+                self.apply_all(env, f, args, span)
+            }
+        }
+    }
+
+    fn local(&mut self, env: &Env, x: &str, span: Span) -> Te {
+        match env.locals.get(x) {
+            Some(Local::Cartesian { var, ty, .. }) => Te::var(var, ty, span),
+            Some(Local::Linear { .. }) => {
+                let why = env.why.unwrap_or("a Cartesian term is required here");
+                self.report(
+                    Diagnostic::new(
+                        codes::CARTESIAN_USE,
+                        format!("the linear variable `{x}` is used where its value would not stay linear"),
+                    )
+                    .label(span, why),
+                );
+                Te::error(span)
+            }
+            None => Te::error(span),
+        }
+    }
+
+    fn apply_all(&mut self, env: &Env, f: Te, args: &[&Expr], span: Span) -> Te {
+        let mut f = f;
+        for arg in args {
+            let at = f.span.to(arg.span);
+            f = self.apply_expr(env, f, arg, at);
+        }
+        f.span = span;
+        f
+    }
+
+    /// f arg: application of a function or, if f's type says so, of a linear map.
+    fn apply_expr(&mut self, env: &Env, f: Te, arg: &Expr, span: Span) -> Te {
+        if matches!(self.metas.resolve(&f.ty), T::Meta(_)) {
+            self.solve();
+        }
+        match self.metas.resolve(&f.ty) {
+            T::Fun(a, b) => {
+                let arg = self.check(env, arg, &a, Why::Context);
+                Te::new(K::App(Box::new(f), Box::new(arg)), (*b).clone(), span)
+            }
+            T::Lin(a, b) => {
+                let arg = self.check(env, arg, &a, Why::Context);
+                Te::new(K::LinApp(Box::new(f), Box::new(arg)), (*b).clone(), span)
+            }
+            _ => {
+                let arg = self.infer(env, arg);
+                self.apply(f, arg, span)
+            }
+        }
+    }
+
+    pub fn apply(&mut self, f: Te, arg: Te, span: Span) -> Te {
+        match self.metas.resolve(&f.ty) {
+            T::Lin(a, b) => {
+                let found = arg.ty.clone();
+                self.require(arg.span, &found, &a, Why::Context);
+                Te::new(K::LinApp(Box::new(f), Box::new(arg)), (*b).clone(), span)
+            }
+            T::Fun(a, b) => {
+                let found = arg.ty.clone();
+                self.require(arg.span, &found, &a, Why::Context);
+                Te::new(K::App(Box::new(f), Box::new(arg)), (*b).clone(), span)
+            }
+            T::Error => Te::error(span),
+            T::Meta(m) if !self.metas.is_number(m) => {
+                let result = self.metas.fresh();
+                let found = f.ty.clone();
+                self.require(f.span, &found, &T::fun(arg.ty.clone(), result.clone()), Why::Context);
+                Te::new(K::App(Box::new(f), Box::new(arg)), result, span)
+            }
+            T::Meta(_)
+            | T::Real
+            | T::Int
+            | T::Bool
+            | T::Tuple(_)
+            | T::Record(_)
+            | T::Array(..)
+            | T::Copower(..)
+            | T::Param(_) => {
+                let shown = match &f.kind {
+                    K::Num(_) => "a number".to_string(),
+                    _ => self.metas.zonk(&f.ty).show(),
+                };
+                let d = Diagnostic::new(codes::NOT_A_FUNCTION, format!("{shown} is applied to an argument"))
+                    .label(f.span, "this is not a function")
+                    .label(arg.span, "the argument");
+                let d = match self.metas.resolve(&f.ty) {
+                    T::Array(..) => d.help("to index, leave no space before the bracket: a[i]"),
+                    _ => d,
+                };
+                self.report(d);
+                Te::error(span)
+            }
+        }
+    }
+
+    /// A name that no local binds: a definition, an input, an operator, a built-in, a primitive.
+    fn global(
+        &mut self,
+        env: &Env,
+        name: &str,
+        targs: Option<&[TyArg]>,
+        at: Span,
+        args: &[&Expr],
+        span: Span,
+    ) -> Te {
+        if let Some(sig) = self.sigs.defs.get(name) {
+            if sig.broken {
+                for arg in args {
+                    self.infer(env, arg);
+                }
+                return Te::error(span);
+            }
+            let instance = self.instantiate(env, Head::Def(name.into()), &sig.scheme, targs, at);
+            return self.call(env, name, instance, args, at, span);
+        }
+        if let Some((var, ty, _)) = self.inputs.get(name) {
+            let f = Te::var(var, ty, at);
+            return self.apply_all(env, f, args, span);
+        }
+        if name == "zero"
+            && let Some(targs) = targs
+        {
+            return self.cartesian_zero(env, targs, at);
+        }
+        if let Some(op) = Operator::find(name) {
+            let instance = self.differentiation(op, at, args);
+            return self.call(env, name, instance, args, at, span);
+        }
+        if let Some(row) = builtin::find(name) {
+            if row.name == "length" && args.len() == 1 {
+                let a = self.infer(env, args[0]);
+                let n = self.metas.fresh_size("n");
+                let want = T::array(n.clone(), self.metas.fresh());
+                let found = a.ty.clone();
+                self.require(
+                    a.span,
+                    &found,
+                    &want,
+                    Why::Argument { function: "length", number: 1, name: None },
+                );
+                return Te::new(K::Size(n), T::Int, span);
+            }
+            let instance = self.instantiate(env, Head::Row(row), builtin::scheme(row), targs, at);
+            return self.call(env, name, instance, args, at, span);
+        }
+        let prim = if name == "where" { "select" } else { name };
+        if let Some(row) = Prim::ALL.iter().map(|p| p.row()).find(|r| r.name == prim)
+            && targs.is_none()
+        {
+            let all: Vec<Te> = args.iter().take(row.args.len()).map(|a| self.infer(env, a)).collect();
+            let missing = row.args.len() - all.len();
+            let t = self.eta(all, missing, at, |s, all| s.lift(row.name, all, span));
+            return self.apply_all(env, t, &args[row.args.len().min(args.len())..], span);
+        }
+        self.unknown(env, name, at);
+        for arg in args {
+            self.infer(env, arg);
+        }
+        Te::error(span)
+    }
+
+    fn unknown(&mut self, env: &Env, name: &str, at: Span) {
+        let d = Diagnostic::new(codes::UNKNOWN_NAME, format!("there is no `{name}` in scope"))
+            .label(at, "not found");
+        let known = env
+            .locals
+            .keys()
+            .chain(self.sigs.defs.keys())
+            .chain(self.sigs.inputs.keys())
+            .map(String::as_str)
+            .chain(builtin::ALL.iter().map(|r| r.name))
+            .chain(Operator::ALL.iter().map(|o| o.name()))
+            .chain(Prim::ALL.iter().map(|p| p.row().name));
+        let d = suggest::with(d, name, known);
+        self.report(d);
+    }
+
+    /// λ for the arguments that are missing; those given are named first, so that they are computed once.
+    fn eta(
+        &mut self,
+        mut given: Vec<Te>,
+        missing: usize,
+        span: Span,
+        make: impl FnOnce(&mut Self, Vec<Te>) -> Te,
+    ) -> Te {
+        if missing == 0 {
+            return make(self, given);
+        }
+        let mut lets = vec![];
+        for t in &mut given {
+            if matches!(t.kind, K::Num(_) | K::Lit(_) | K::Var(_) | K::Lam(..)) {
+                continue;
+            }
+            let v = self.supply.fresh("a");
+            let (ty, at) = (t.ty.clone(), t.span);
+            let named = std::mem::replace(t, Te::var(&v, &ty, at));
+            lets.push((P::var(&v, &ty, at), named));
+        }
+        let mut patterns = vec![];
+        for _ in 0..missing {
+            let (v, ty) = (self.supply.fresh("x"), self.metas.fresh());
+            given.push(Te::var(&v, &ty, span));
+            patterns.push(P::var(&v, &ty, span));
+        }
+        let body = make(self, given);
+        let f = patterns.into_iter().rev().fold(body, |body, p| lam(p, body, span));
+        lets.into_iter().rev().fold(f, |body, (p, t)| {
+            let ty = body.ty.clone();
+            Te::new(K::Let(p, Box::new(t), Box::new(body)), ty, span)
+        })
+    }
+
+    fn instantiate(
+        &mut self,
+        env: &Env,
+        head: Head,
+        scheme: &Scheme,
+        targs: Option<&[TyArg]>,
+        at: Span,
+    ) -> Instance {
+        let mut types: Vec<T> = scheme.types.iter().map(|_| self.metas.fresh()).collect();
+        let mut sizes: Vec<Size> = scheme.sizes.iter().map(|v| self.metas.fresh_size(&v.name)).collect();
+        if let Some(targs) = targs {
+            self.explicit(env, targs, &mut types, &mut sizes, at);
+        }
+        let mut replace: HashMap<u32, Size> =
+            scheme.sizes.iter().map(|v| v.id).zip(sizes.iter().cloned()).collect();
+        let mut dependent = vec![];
+        for p in &scheme.params {
+            let n = p.dependent.then(|| self.metas.fresh_size(&p.name));
+            if let Some(n) = &n {
+                replace.insert(p.var.id, n.clone());
+            }
+            dependent.push(n);
+        }
+        let ty = |t: &T| {
+            let type_of =
+                |a: &lang::name::Name| scheme.types.iter().position(|b| a == b).map(|k| types[k].clone());
+            t.subst(&type_of, &|v| replace.get(&v.id).cloned())
+        };
+        let params = scheme
+            .params
+            .iter()
+            .zip(dependent)
+            .map(|(p, n)| (ty(&p.ty), n, Some(p.name.clone()).filter(|x| !x.starts_with('_'))))
+            .collect();
+        let result = ty(&scheme.result);
+        Instance { head, types, sizes, params, result }
+    }
+
+    /// Type and size arguments in brackets, in the order of the definition's own brackets: types and sizes each in order.
+    fn explicit(&mut self, env: &Env, targs: &[TyArg], types: &mut [T], sizes: &mut [Size], at: Span) {
+        let sigs = self.sigs;
+        let (mut t, mut n) = (0, 0);
+        for arg in targs {
+            let mut conv = Types { aliases: &sigs.aliases, diags: &mut self.diags, depth: 0 };
+            let as_size = match arg {
+                TyArg::Size(_) => true,
+                TyArg::Ty(ty) => matches!(&ty.node, lang::surface::TyKind::Name(x, a)
+                    if a.is_empty() && env.scope.sizes.contains_key(&x.node)),
+            };
+            if as_size && n < sizes.len() {
+                if let Some(s) = conv.size_argument(&env.scope, arg, at) {
+                    let _ = self.metas.unify_size(&sizes[n], &s);
+                }
+                n += 1;
+            } else if let (TyArg::Ty(ty), true) = (arg, t < types.len()) {
+                types[t] = conv.ty(&env.scope, ty);
+                t += 1;
+            } else {
+                self.report(
+                    Diagnostic::new(
+                        codes::TYPE_ARGUMENTS,
+                        format!("{} type and {} size arguments fit here", types.len(), sizes.len()),
+                    )
+                    .label(at, "these arguments do not"),
+                );
+                return;
+            }
+        }
+    }
+
+    /// Checks arguments against an instance: those that are not λs first, since they say what the λs take.
+    fn call(
+        &mut self,
+        env: &Env,
+        name: &str,
+        instance: Instance,
+        args: &[&Expr],
+        at: Span,
+        span: Span,
+    ) -> Te {
+        let Instance { head, types, sizes, params, result } = instance;
+        let given = args.len().min(params.len());
+        let mut checked: Vec<Option<Te>> = (0..given).map(|_| None).collect();
+        let mut binds = vec![];
+        let functions = |k: &usize| matches!(args[*k].node, ExprKind::Lam(..) | ExprKind::Section(_));
+        let order = (0..given).filter(|k| !functions(k)).chain((0..given).filter(functions));
+        for k in order {
+            let (ty, dependent, param) = &params[k];
+            let why = Why::Argument { function: name, number: k + 1, name: param.as_deref() };
+            let mut t = self.check(env, args[k], ty, why);
+            if let Some(want) = dependent {
+                let hint = param.as_deref().unwrap_or("m");
+                let at = t.span;
+                let (n, bind) = self.as_size(t, hint);
+                if let Some((v, e)) = bind {
+                    binds.push((v, e));
+                }
+                self.metas.at = at;
+                if self.metas.unify_size(want, &n).is_err() {
+                    self.size_mismatch(at, want, &n);
+                }
+                t = Te::new(K::Size(n), T::Int, at);
+            }
+            checked[k] = Some(t);
+        }
+        let checked: Vec<Te> = checked.into_iter().flatten().collect();
+        let missing = params.len() - given;
+        let rest: Vec<(T, Option<Size>)> =
+            params[given..].iter().map(|(t, n, _)| (t.clone(), n.clone())).collect();
+        let t = self.eta(checked, missing, at, |s, all| {
+            for (t, (ty, n)) in all[given..].iter().zip(&rest) {
+                let _ = s.metas.unify(&t.ty, ty);
+                if let (Some(n), K::Var(v)) = (n, &t.kind) {
+                    let _ = s.metas.unify_size(n, &Size::var(v.clone()));
+                }
+            }
+            Te::new(K::Op { head, types, sizes, args: all }, result, span)
+        });
+        let t = wrap(binds, t);
+        self.apply_all(env, t, &args[given..], span)
+    }
+
+    /// zero[τ] as a Cartesian value
+    fn cartesian_zero(&mut self, env: &Env, targs: &[TyArg], at: Span) -> Te {
+        let ty = match targs {
+            [TyArg::Ty(t)] => {
+                let ty = self.written(env, t);
+                Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 }.linear(&ty, t.span);
+                ty
+            }
+            _ => {
+                self.report(
+                    Diagnostic::new(codes::TYPE_ARGUMENTS, "`zero` takes one type: zero[τ]")
+                        .label(at, "here"),
+                );
+                T::Error
+            }
+        };
+        Te::new(K::Zero, ty, at)
+    }
+
+    /// The types of a differentiation operator at its uses: f : τ → σ first.
+    fn differentiation(&mut self, op: Operator, at: Span, args: &[&Expr]) -> Instance {
+        let (tau, sigma) = (self.metas.fresh(), self.metas.fresh());
+        let f = T::fun(tau.clone(), sigma.clone());
+        let place = args.first().map_or(at, |e| e.span);
+        let mut derived = |of: &T, at: &T| {
+            let result = self.metas.fresh();
+            self.pending.push(Constraint::Derived { of: of.clone(), at: at.clone(), result: result.clone() });
+            result
+        };
+        let (extra, result) = match op {
+            Operator::Grad => (None, derived(&tau, &T::Real)),
+            Operator::ValueAndGrad => (None, T::tuple([T::Real, derived(&tau, &T::Real)])),
+            Operator::Jvp => (Some(derived(&tau, &T::Real)), derived(&sigma, &T::Real)),
+            Operator::JvpWithValue => {
+                (Some(derived(&tau, &T::Real)), T::tuple([sigma.clone(), derived(&sigma, &T::Real)]))
+            }
+            Operator::Vjp => (Some(derived(&sigma, &T::Real)), derived(&tau, &T::Real)),
+            Operator::VjpWithValue => {
+                (Some(derived(&sigma, &T::Real)), T::tuple([sigma.clone(), derived(&tau, &T::Real)]))
+            }
+            Operator::Jacobian | Operator::JacFwd | Operator::JacRev => {
+                let row = derived(&tau, &T::Real);
+                (None, derived(&sigma, &row))
+            }
+            Operator::Hessian => {
+                let row = derived(&tau, &T::Real);
+                (None, derived(&tau, &row))
+            }
+            Operator::Hvp => (Some(derived(&tau, &T::Real)), derived(&tau, &T::Real)),
+            Operator::Linearize => {
+                let map = T::lin(derived(&tau, &T::Real), derived(&sigma, &T::Real));
+                (None, T::tuple([sigma.clone(), map]))
+            }
+            Operator::Pullback => {
+                let map = T::lin(derived(&sigma, &T::Real), derived(&tau, &T::Real));
+                (None, T::tuple([sigma.clone(), map]))
+            }
+        };
+        match op {
+            Operator::Grad | Operator::ValueAndGrad | Operator::Hessian | Operator::Hvp => {
+                let c = Constraint::RealResult { ty: sigma.clone(), op: op.name(), span: place };
+                self.pending.push(c);
+            }
+            Operator::Jvp
+            | Operator::JvpWithValue
+            | Operator::Vjp
+            | Operator::VjpWithValue
+            | Operator::Jacobian
+            | Operator::JacFwd
+            | Operator::JacRev
+            | Operator::Linearize
+            | Operator::Pullback => {}
+        }
+        let mut params = vec![(f, None, None), (tau.clone(), None, None)];
+        params.extend(extra.map(|t| (t, None, None)));
+        Instance { head: Head::Diff(op), types: vec![tau, sigma], sizes: vec![], params, result }
+    }
+
+    /// Is this a name of a lifted primitive?
+    pub fn is_primitive(name: &str) -> bool {
+        !rows(name).is_empty()
+    }
+}
+
+/// The names an application spine may mean before its arguments are looked at.
+pub fn head_name(e: &Expr) -> Option<&str> {
+    match &flatten(e).0.node {
+        ExprKind::Var(x) => Some(x),
+        ExprKind::TypeApp(Ident { node, .. }, _) => Some(node),
+        _ => None,
+    }
+}

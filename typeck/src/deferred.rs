@@ -1,0 +1,533 @@
+//! Constraints that wait until the types they speak of are known (language.md, "Inference").
+//!
+//! A lifted operator fires when the shapes of all its operands are known, or when its result is scalar. At the end of a definition
+//! an unsolved operand takes another's type, else real.
+
+use crate::codes;
+use crate::infer::Infer;
+use crate::ty::T;
+use lang::diag::{Diagnostic, Span};
+use lang::name::Name;
+use lang::prim::{Prim, Scalar};
+use lang::size::Size;
+
+#[derive(Clone, Debug)]
+pub enum Constraint {
+    /// op lifted pointwise over arrays of equal shape and between scalars and arrays
+    Lift { op: &'static str, args: Vec<T>, result: T, span: Span, spans: Vec<Span> },
+    /// of.index : result
+    Proj { of: T, index: usize, result: T, span: Span },
+    /// of.name : result
+    Field { of: T, name: Name, result: T, span: Span },
+    /// a @ b : result
+    MatMul { a: T, b: T, result: T, span: Span },
+    /// result is D of, with `at` for every real
+    Derived { of: T, at: T, result: T },
+    /// what `op` differentiates must be real
+    RealResult { ty: T, op: &'static str, span: Span },
+}
+
+enum Outcome {
+    Done,
+    Waits,
+}
+use Outcome::{Done, Waits};
+
+/// The base of a numeric array, as far as it is known.
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Base {
+    Scalar(Scalar),
+    /// real or int: the metavariable of a numeral
+    Number(u32),
+}
+
+enum Shape {
+    Known(Vec<Size>, Base),
+    Unknown,
+    NoNumber,
+    Error,
+}
+
+pub fn scalar_type(s: Scalar) -> T {
+    match s {
+        Scalar::Real => T::Real,
+        Scalar::Int => T::Int,
+        Scalar::Bool => T::Bool,
+    }
+}
+
+/// The rows of a lifted name: argument and result scalars.
+pub fn rows(op: &str) -> Vec<(&'static [Scalar], Scalar)> {
+    // The mirrored comparisons have the rows of their mirror images.
+    let name = match op {
+        ">" => "<",
+        ">=" => "<=",
+        other => other,
+    };
+    Prim::ALL.iter().map(|p| p.row()).filter(|r| r.name == name).map(|r| (r.args, r.result)).collect()
+}
+
+impl Infer<'_> {
+    fn shape(&self, t: &T) -> Shape {
+        let mut dims = vec![];
+        let mut t = self.metas.resolve(t);
+        loop {
+            let base = match &t {
+                T::Array(n, e) => {
+                    dims.push(n.clone());
+                    t = self.metas.resolve(e);
+                    continue;
+                }
+                T::Real => Base::Scalar(Scalar::Real),
+                T::Int => Base::Scalar(Scalar::Int),
+                T::Bool => Base::Scalar(Scalar::Bool),
+                T::Meta(m) if self.metas.is_number(*m) => Base::Number(*m),
+                T::Meta(_) => return Shape::Unknown,
+                T::Error => return Shape::Error,
+                T::Tuple(_) | T::Record(_) | T::Fun(..) | T::Lin(..) | T::Copower(..) | T::Param(_) => {
+                    return Shape::NoNumber;
+                }
+            };
+            return Shape::Known(dims, base);
+        }
+    }
+
+    /// Runs the waiting constraints until none can fire.
+    pub fn solve(&mut self) {
+        loop {
+            let mut progress = false;
+            let waiting = std::mem::take(&mut self.pending);
+            let mut kept = vec![];
+            for c in waiting {
+                match self.fire(&c) {
+                    Done => progress = true,
+                    Waits => kept.push(c),
+                }
+            }
+            // New constraints may have come in while firing.
+            kept.append(&mut self.pending);
+            self.pending = kept;
+            for (a, b, at) in std::mem::take(&mut self.metas.stuck) {
+                let before = self.metas.stuck.len();
+                self.metas.at = at;
+                if self.metas.unify_size(&a, &b).is_err() {
+                    self.size_mismatch(at, &a, &b);
+                    progress = true;
+                } else if self.metas.stuck.len() == before {
+                    progress = true;
+                }
+            }
+            if !progress {
+                return;
+            }
+        }
+    }
+
+    /// The end of a definition: what is still open takes its default.
+    pub fn finish(&mut self) {
+        loop {
+            self.solve();
+            if self.pending.is_empty() {
+                break;
+            }
+            let choice = self.pending.iter().position(|c| matches!(c, Constraint::RealResult { .. }));
+            let choice = choice.or_else(|| self.pending.iter().position(|c| self.some_operand_known(c)));
+            let choice =
+                choice.or_else(|| self.pending.iter().position(|c| matches!(c, Constraint::Lift { .. })));
+            let c = self.pending.remove(choice.unwrap_or(0));
+            self.default(c);
+        }
+        for (a, b, at) in std::mem::take(&mut self.metas.stuck) {
+            self.size_mismatch(at, &a, &b);
+        }
+    }
+
+    fn some_operand_known(&self, c: &Constraint) -> bool {
+        match c {
+            Constraint::Lift { args, .. } => args.iter().any(|t| matches!(self.shape(t), Shape::Known(..))),
+            Constraint::MatMul { .. }
+            | Constraint::Proj { .. }
+            | Constraint::Field { .. }
+            | Constraint::Derived { .. }
+            | Constraint::RealResult { .. } => false,
+        }
+    }
+
+    fn default(&mut self, c: Constraint) {
+        match &c {
+            Constraint::Lift { op, args, .. } => {
+                let known = args.iter().find(|t| matches!(self.shape(t), Shape::Known(..))).cloned();
+                let open: Vec<&T> = args.iter().filter(|t| matches!(self.shape(t), Shape::Unknown)).collect();
+                if open.is_empty() {
+                    // Only the kind of a numeral is open.
+                    for t in args {
+                        if let Shape::Known(_, Base::Number(m)) = self.shape(t) {
+                            let _ = self.metas.unify(&T::Meta(m), &T::Real);
+                        }
+                    }
+                } else {
+                    let homogeneous = rows(op).iter().all(|(a, r)| a.iter().all(|s| s == r));
+                    let ty = match known {
+                        Some(t) if homogeneous || args.len() == 2 => t,
+                        _ => T::Real,
+                    };
+                    for t in open {
+                        if self.metas.unify(t, &ty).is_err() {
+                            self.default_metas(t);
+                        }
+                    }
+                }
+                self.pending.push(c);
+            }
+            Constraint::MatMul { a, b, .. } => {
+                // The usual reading: vectors.
+                for t in [a, b] {
+                    let n = self.metas.fresh_size("n");
+                    let vector = T::array(n, T::Real);
+                    let open = matches!(self.metas.resolve(t), T::Meta(_));
+                    if !open || self.metas.unify(t, &vector).is_err() {
+                        self.default_metas(t);
+                    }
+                }
+                self.pending.push(c);
+            }
+            Constraint::Derived { of, .. } => {
+                self.default_metas(of);
+                self.pending.push(c);
+            }
+            Constraint::RealResult { ty, .. } => {
+                let _ = self.metas.unify(ty, &T::Real);
+                self.pending.push(c);
+            }
+            Constraint::Proj { of: _, span, result, .. } | Constraint::Field { of: _, span, result, .. } => {
+                self.report(
+                    Diagnostic::new(codes::UNKNOWN_SHAPE, "the type of this is not known here")
+                        .label(*span, "a component of something whose type nothing determines")
+                        .help("write the parameter's type: \\(x : τ) -> …"),
+                );
+                let _ = self.metas.unify(result, &T::Error);
+            }
+        }
+    }
+
+    /// Sets every metavariable left in a type to real.
+    pub fn default_metas(&mut self, t: &T) {
+        let t = self.metas.zonk(t);
+        let metas = std::cell::RefCell::new(vec![]);
+        t.any(&|t| {
+            if let T::Meta(m) = t {
+                metas.borrow_mut().push(*m);
+            }
+            false
+        });
+        for m in metas.into_inner() {
+            let _ = self.metas.unify(&T::Meta(m), &T::Real);
+        }
+    }
+
+    fn fire(&mut self, c: &Constraint) -> Outcome {
+        match c {
+            Constraint::Lift { op, args, result, span, spans } => {
+                self.fire_lift(op, args, result, *span, spans)
+            }
+            Constraint::Proj { of, index, result, span } => match self.metas.resolve(of) {
+                T::Meta(_) => Waits,
+                T::Tuple(ts) if *index < ts.len() => self.agree(&ts[*index], result, *span),
+                T::Error => self.agree(&T::Error, result, *span),
+                other => {
+                    let other = self.metas.zonk(&other);
+                    let message = match &other {
+                        T::Tuple(ts) => format!("a tuple of {} has no component {index}", ts.len()),
+                        _ => format!("a projection needs a tuple; this is {}", other.show()),
+                    };
+                    self.report(
+                        Diagnostic::new(codes::NO_COMPONENT, message)
+                            .label(*span, format!("`.{index}` of {}", other.show())),
+                    );
+                    self.agree(&T::Error, result, *span)
+                }
+            },
+            Constraint::Field { of, name, result, span } => match self.metas.resolve(of) {
+                T::Meta(_) => Waits,
+                T::Record(fs) => match fs.iter().find(|(x, _)| x == name) {
+                    Some((_, t)) => self.agree(t, result, *span),
+                    None => {
+                        let shown = self.metas.zonk(of).show();
+                        let d = Diagnostic::new(
+                            codes::UNKNOWN_FIELD,
+                            format!("the record has no field `{name}`"),
+                        )
+                        .label(*span, format!("its type is {shown}"));
+                        let d = crate::suggest::with(d, name, fs.iter().map(|(x, _)| &**x));
+                        self.report(d);
+                        self.agree(&T::Error, result, *span)
+                    }
+                },
+                T::Error => self.agree(&T::Error, result, *span),
+                other => {
+                    let shown = self.metas.zonk(&other).show();
+                    self.report(
+                        Diagnostic::new(
+                            codes::UNKNOWN_FIELD,
+                            format!("a field needs a record; this is {shown}"),
+                        )
+                        .label(*span, format!("`.{name}` of {shown}")),
+                    );
+                    self.agree(&T::Error, result, *span)
+                }
+            },
+            Constraint::MatMul { a, b, result, span } => self.fire_matmul(a, b, result, *span),
+            Constraint::Derived { of, at, result } => {
+                let of = self.metas.zonk(of);
+                if of.has_meta() {
+                    return Waits;
+                }
+                let derived = if of.first_order() { of.tangent(at) } else { T::Error };
+                self.agree(&derived, result, Span::default())
+            }
+            Constraint::RealResult { ty, op, span } => match self.metas.resolve(ty) {
+                T::Real | T::Error => Done,
+                T::Meta(m) if self.metas.is_number(m) => self.agree(&T::Real, ty, *span),
+                T::Meta(_) => Waits,
+                _ => {
+                    let t = self.metas.zonk(ty);
+                    // A type that is still coming in is shown whole.
+                    if t.has_meta() && matches!(t, T::Array(..)) {
+                        self.default_metas(&t);
+                    }
+                    let shown = self.metas.zonk(ty).show();
+                    let help = match &t {
+                        T::Fun(..) => "apply the function to all but its last argument first".to_string(),
+                        T::Int | T::Bool => "only real results have gradients".to_string(),
+                        T::Array(..)
+                        | T::Tuple(_)
+                        | T::Record(_)
+                        | T::Lin(..)
+                        | T::Copower(..)
+                        | T::Param(_)
+                        | T::Real
+                        | T::Meta(_)
+                        | T::Error => "use `vjp` with a cotangent, or `jacobian`".to_string(),
+                    };
+                    self.report(
+                        Diagnostic::new(
+                            codes::GRAD_OF_NON_REAL,
+                            format!("`{op}` needs a function with a real result"),
+                        )
+                        .label(*span, format!("this function's result is {shown}"))
+                        .help(help),
+                    );
+                    Done
+                }
+            },
+        }
+    }
+
+    fn agree(&mut self, a: &T, b: &T, span: Span) -> Outcome {
+        self.metas.at = span;
+        if let Err(clash) = self.metas.unify(a, b) {
+            self.mismatch(span, a, b, crate::infer::Why::Context, clash);
+        }
+        Done
+    }
+
+    fn fire_lift(&mut self, op: &'static str, args: &[T], result: &T, span: Span, spans: &[Span]) -> Outcome {
+        let shapes: Vec<Shape> = args.iter().map(|t| self.shape(t)).collect();
+        if shapes.iter().any(|s| matches!(s, Shape::Error)) {
+            return self.agree(&T::Error, result, span);
+        }
+        if shapes.iter().any(|s| matches!(s, Shape::NoNumber)) {
+            return self.bad_operands(op, args, result, span, spans);
+        }
+        let mut rows = rows(op);
+        let homogeneous = rows.iter().all(|(a, r)| a.iter().all(|s| s == r));
+        let open: Vec<usize> = (0..args.len()).filter(|k| matches!(shapes[*k], Shape::Unknown)).collect();
+        if !open.is_empty() {
+            return match self.shape(result) {
+                // The result is scalar: all are.
+                Shape::Known(dims, base) if dims.is_empty() => {
+                    for k in open {
+                        let t = match base {
+                            _ if homogeneous => self.metas.resolve(result),
+                            Base::Scalar(_) | Base::Number(_) => self.scalar_of(&rows, k),
+                        };
+                        let _ = self.metas.unify(&args[k], &t);
+                    }
+                    self.fire_lift(op, args, result, span, spans)
+                }
+                // One operand is an array, the others are scalars: it is that one.
+                Shape::Known(..) if homogeneous && open.len() == 1 => {
+                    let scalars = shapes.iter().all(|s| match s {
+                        Shape::Known(dims, _) => dims.is_empty(),
+                        Shape::Unknown => true,
+                        Shape::NoNumber | Shape::Error => false,
+                    });
+                    if !scalars {
+                        return Waits;
+                    }
+                    let _ = self.metas.unify(&args[open[0]], result);
+                    self.fire_lift(op, args, result, span, spans)
+                }
+                Shape::Known(..) | Shape::Unknown | Shape::NoNumber | Shape::Error => Waits,
+            };
+        }
+        let known: Vec<(Vec<Size>, Base)> = shapes
+            .into_iter()
+            .filter_map(|s| match s {
+                Shape::Known(dims, base) => Some((dims, base)),
+                Shape::Unknown | Shape::NoNumber | Shape::Error => None,
+            })
+            .collect();
+        // Equal shapes, scalars aside.
+        let mut dims: Option<(usize, Vec<Size>)> = None;
+        for (k, (ds, _)) in known.iter().enumerate().filter(|(_, (ds, _))| !ds.is_empty()) {
+            let Some((j, es)) = &dims else {
+                dims = Some((k, ds.clone()));
+                continue;
+            };
+            self.metas.at = spans.get(k).copied().unwrap_or(span);
+            let same =
+                es.len() == ds.len() && es.iter().zip(ds).all(|(a, b)| self.metas.unify_size(a, b).is_ok());
+            if !same {
+                let (a, b) = (self.metas.zonk(&args[*j]).show(), self.metas.zonk(&args[k]).show());
+                self.report(
+                    Diagnostic::new(
+                        codes::SHAPE_MISMATCH,
+                        format!("`{op}` of {a} and {b}: the shapes differ"),
+                    )
+                    .label(spans.get(k).copied().unwrap_or(span), format!("this has type {b}"))
+                    .label(spans.get(*j).copied().unwrap_or(span), format!("this has type {a}")),
+                );
+                return self.agree(&T::Error, result, span);
+            }
+        }
+        let dims = dims.map(|(_, d)| d).unwrap_or_default();
+        rows.retain(|(row, _)| {
+            row.len() == known.len()
+                && row.iter().zip(&known).all(|(s, (_, base))| match base {
+                    Base::Scalar(b) => s == b,
+                    Base::Number(_) => *s != Scalar::Bool,
+                })
+        });
+        if rows.is_empty() {
+            return self.bad_operands(op, args, result, span, spans);
+        }
+        // What all remaining rows say of a numeral, it is.
+        for (k, (_, base)) in known.iter().enumerate() {
+            if let Base::Number(m) = base
+                && rows.iter().all(|(row, _)| row[k] == rows[0].0[k])
+            {
+                let _ = self.metas.unify(&T::Meta(*m), &scalar_type(rows[0].0[k]));
+            }
+        }
+        if let [(_, r)] = rows.as_slice() {
+            return self.agree(&T::arrays(&dims, scalar_type(*r)), result, span);
+        }
+        let numerals: Vec<T> = known
+            .iter()
+            .filter_map(|(_, b)| match b {
+                Base::Number(m) => Some(T::Meta(*m)),
+                Base::Scalar(_) => None,
+            })
+            .collect();
+        let uniform = rows.iter().all(|(a, _)| a.iter().all(|s| *s == a[0]));
+        if uniform && !numerals.is_empty() {
+            for t in &numerals[1..] {
+                let _ = self.metas.unify(t, &numerals[0]);
+            }
+            let out = if homogeneous { numerals[0].clone() } else { scalar_type(rows[0].1) };
+            return self.agree(&T::arrays(&dims, out), result, span);
+        }
+        Waits
+    }
+
+    /// What the rows allow at argument k: one scalar, or a number.
+    fn scalar_of(&mut self, rows: &[(&'static [Scalar], Scalar)], k: usize) -> T {
+        let all: Vec<Scalar> = rows.iter().filter_map(|(a, _)| a.get(k).copied()).collect();
+        match all.split_first() {
+            Some((s, rest)) if rest.iter().all(|r| r == s) => scalar_type(*s),
+            _ => self.metas.fresh_number(),
+        }
+    }
+
+    fn bad_operands(&mut self, op: &str, args: &[T], result: &T, span: Span, spans: &[Span]) -> Outcome {
+        let shown: Vec<String> = args.iter().map(|t| self.metas.zonk(t).show()).collect();
+        let bases: Vec<Option<Scalar>> = args
+            .iter()
+            .map(|t| match self.shape(t) {
+                Shape::Known(_, Base::Scalar(s)) => Some(s),
+                Shape::Known(_, Base::Number(_)) | Shape::Unknown | Shape::NoNumber | Shape::Error => None,
+            })
+            .collect();
+        let mut d = Diagnostic::new(
+            codes::OPERANDS,
+            match shown.as_slice() {
+                [t] => format!("`{op}` does not apply to {t}"),
+                _ => format!("`{op}` does not apply to {}", shown.join(" and ")),
+            },
+        );
+        for (k, s) in spans.iter().enumerate() {
+            d = d.label(*s, format!("this has type {}", shown[k]));
+        }
+        if spans.is_empty() {
+            d = d.label(span, "applied here");
+        }
+        let (real, int) = (bases.contains(&Some(Scalar::Real)), bases.contains(&Some(Scalar::Int)));
+        if op == "/" && int && !real {
+            d = d.help("ints have `div` and `mod`; `real k` converts");
+        } else if int && (real || rows(op).iter().all(|(a, _)| !a.contains(&Scalar::Int))) {
+            d = d.help("ints are converted with `real`: real k");
+        } else if real && rows(op).iter().all(|(a, _)| !a.contains(&Scalar::Real)) {
+            d = d.help("`floor_int x` and `round_int x` give ints");
+        }
+        self.report(d);
+        self.agree(&T::Error, result, span)
+    }
+
+    fn fire_matmul(&mut self, a: &T, b: &T, result: &T, span: Span) -> Outcome {
+        let dims = |s: &Self, t: &T| match s.shape(t) {
+            Shape::Known(dims, _) => Ok(dims),
+            Shape::Unknown => Err(true),
+            Shape::NoNumber | Shape::Error => Err(false),
+        };
+        let (da, db) = match (dims(self, a), dims(self, b)) {
+            (Err(false), _) | (_, Err(false)) => (vec![], vec![]),
+            (Err(true), _) | (_, Err(true)) => return Waits,
+            (Ok(x), Ok(y)) => (x, y),
+        };
+        let out = match (da.as_slice(), db.as_slice()) {
+            ([n], [m]) => Some((n, m, T::Real)),
+            ([k, n], [m]) => Some((n, m, T::array(k.clone(), T::Real))),
+            ([n], [m, k]) => Some((n, m, T::array(k.clone(), T::Real))),
+            ([k, n], [m, l]) => Some((n, m, T::arrays(&[k.clone(), l.clone()], T::Real))),
+            _ => None,
+        };
+        let reals = |t: &T, rank: usize| {
+            (0..rank).fold(t.clone(), |t, _| match self.metas.resolve(&t) {
+                T::Array(_, e) => (*e).clone(),
+                other => other,
+            })
+        };
+        let (ea, eb) = (reals(a, da.len()), reals(b, db.len()));
+        let agree = self.metas.unify(&ea, &T::Real).is_ok() && self.metas.unify(&eb, &T::Real).is_ok();
+        let (x, y) = (self.metas.zonk(a).show(), self.metas.zonk(b).show());
+        let Some((n, m, out)) = out.filter(|_| agree) else {
+            if [a, b].iter().all(|t| self.metas.zonk(t) != T::Error) {
+                self.report(
+                    Diagnostic::new(codes::OPERANDS, format!("`@` does not apply to {x} and {y}"))
+                        .label(span, "a product of vectors or matrices of reals is required"),
+                );
+            }
+            return self.agree(&T::Error, result, span);
+        };
+        self.metas.at = span;
+        if self.metas.unify_size(n, m).is_err() {
+            let (n, m) = (self.metas.zonk_size(n), self.metas.zonk_size(m));
+            self.report(
+                Diagnostic::new(codes::SHAPE_MISMATCH, format!("`@` of {x} and {y}: {n} is not {m}"))
+                    .label(span, format!("the inner sizes are {n} and {m}")),
+            );
+        }
+        self.agree(&out, result, span)
+    }
+}

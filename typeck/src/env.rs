@@ -1,0 +1,349 @@
+//! What names mean: locals, definitions, type aliases; and types as written turned into types.
+
+use crate::codes;
+use crate::suggest;
+use crate::ty::T;
+use im::HashMap;
+use lang::diag::{Diagnostic, Span};
+use lang::name::{Name, Var};
+use lang::size::Size;
+use lang::surface::{self, Ident, SizeExpr, SizeKind, Ty, TyArg, TyKind, TypeParam};
+use std::collections::BTreeMap;
+
+/// ∀ types, sizes. params → result. The variables are those of the definition's Core: sizes are numbered from 0, parameters follow.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Scheme {
+    pub types: Vec<Name>,
+    pub sizes: Vec<Var>,
+    pub params: Vec<ParamScheme>,
+    pub result: T,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct ParamScheme {
+    pub name: String,
+    pub ty: T,
+    pub var: Var,
+    /// An int whose value is a size in later types: its argument must be one.
+    pub dependent: bool,
+}
+
+/// The signature of a definition: its scheme for the checker, its types as written for people.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Signature {
+    pub name: String,
+    pub type_params: Vec<TypeParam>,
+    pub params: Vec<(String, Ty)>,
+    /// As written, or None where it was inferred.
+    pub result: Option<Ty>,
+    pub scheme: Scheme,
+    /// Inputs it uses, directly or through what it calls; they are its first parameters in Core, their sizes its last sizes.
+    pub inputs: Vec<String>,
+    /// The definitions of its `def rec … and …` group; empty without `rec`.
+    pub rec_group: Vec<String>,
+    /// A cycle of definitions without `rec`, or a result that could not be inferred, was reported: its uses say nothing more.
+    pub broken: bool,
+}
+
+/// `input name [n] : τ = "file"`
+#[derive(Clone, PartialEq, Debug)]
+pub struct InputSignature {
+    pub name: String,
+    pub sizes: Vec<String>,
+    pub ty: Ty,
+    pub file: Option<String>,
+    /// The type over size variables numbered from 0, in the order of `sizes`.
+    pub checked: T,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub struct Alias {
+    pub params: Vec<TypeParam>,
+    pub ty: Ty,
+}
+
+/// All that a definition needs to know of the others.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Signatures {
+    pub defs: BTreeMap<String, Signature>,
+    pub aliases: BTreeMap<String, Alias>,
+    pub inputs: BTreeMap<String, InputSignature>,
+}
+
+/// A name bound inside a definition.
+#[derive(Clone, Debug)]
+pub enum Local {
+    Cartesian {
+        var: Var,
+        ty: T,
+        /// Of a comprehension's index without a bound: the bound that an index use fixes.
+        open: Option<Size>,
+    },
+    /// A linear variable, visible in linear terms of its own level.
+    Linear { var: Var, ty: T, level: u32 },
+}
+
+/// The types in scope: type variables, and ints as sizes.
+#[derive(Clone, Debug, Default)]
+pub struct TypeScope {
+    pub types: HashMap<String, T>,
+    pub sizes: HashMap<String, Size>,
+}
+
+#[derive(Clone, Debug, Default)]
+pub struct Env {
+    pub locals: HashMap<String, Local>,
+    pub scope: TypeScope,
+    /// Which linear variables a linear term here may use.
+    pub level: u32,
+    /// In a Cartesian position inside a linear term: why it is Cartesian.
+    pub why: Option<&'static str>,
+}
+
+impl Env {
+    pub fn bind(&mut self, name: &str, var: &Var, ty: &T, size: Option<Size>) {
+        let size = size.or((*ty == T::Int).then(|| Size::var(var.clone())));
+        match size {
+            Some(n) => self.scope.sizes.insert(name.into(), n),
+            None => self.scope.sizes.remove(name),
+        };
+        let local = Local::Cartesian { var: var.clone(), ty: ty.clone(), open: None };
+        self.locals.insert(name.into(), local);
+    }
+
+    pub fn bind_linear(&mut self, name: &str, var: &Var, ty: &T) {
+        self.scope.sizes.remove(name);
+        let local = Local::Linear { var: var.clone(), ty: ty.clone(), level: self.level };
+        self.locals.insert(name.into(), local);
+    }
+}
+
+/// Turns types as written into types, reporting what is not in scope.
+pub struct Types<'a> {
+    pub aliases: &'a BTreeMap<String, Alias>,
+    pub diags: &'a mut Vec<Diagnostic>,
+    /// Aliases being expanded.
+    pub depth: usize,
+}
+
+const ALIAS_DEPTH: usize = 64;
+
+impl Types<'_> {
+    fn report(&mut self, d: Diagnostic) -> T {
+        self.diags.push(d);
+        T::Error
+    }
+
+    pub fn ty(&mut self, scope: &TypeScope, t: &Ty) -> T {
+        match &t.node {
+            TyKind::Name(name, args) => self.named(scope, name, args),
+            TyKind::Var(a) => match scope.types.get(a) {
+                Some(t) => t.clone(),
+                None => {
+                    let d =
+                        Diagnostic::new(codes::UNKNOWN_TYPE, format!("the type variable '{a} is not bound"))
+                            .label(t.span, "not in scope here")
+                            .help(format!("bind it in the definition's brackets: ['{a}]"));
+                    self.report(d)
+                }
+            },
+            TyKind::Tuple(ts) => T::Tuple(ts.iter().map(|t| self.ty(scope, t)).collect()),
+            TyKind::Record(fs) => {
+                T::record(fs.iter().map(|(x, t)| (x.node.as_str().into(), self.ty(scope, t))).collect())
+            }
+            TyKind::Array(n, t) => T::array(self.size(scope, n), self.ty(scope, t)),
+            TyKind::Power(t, dims) => {
+                let dims: Vec<Size> = dims.iter().map(|n| self.size(scope, n)).collect();
+                T::arrays(&dims, self.ty(scope, t))
+            }
+            TyKind::Fun(a, b) => T::fun(self.ty(scope, a), self.ty(scope, b)),
+            TyKind::LinFun(a, b) => {
+                let linear = |s: &mut Self, t: &Ty| {
+                    let l = s.ty(scope, t);
+                    s.linear(&l, t.span);
+                    l
+                };
+                T::lin(linear(self, a), linear(self, b))
+            }
+            TyKind::Copower(a, b) => T::Copower(self.ty(scope, a).into(), self.ty(scope, b).into()),
+            TyKind::Tangent(a) => {
+                let a1 = self.ty(scope, a);
+                if a1.any(&|t| matches!(t, T::Fun(..) | T::Copower(..))) {
+                    let d = Diagnostic::new(
+                        codes::NO_TANGENT,
+                        format!("`D` is for first-order types; this is {}", a1.show()),
+                    )
+                    .label(a.span, "contains a function");
+                    return self.report(d);
+                }
+                a1.tangent(&T::Real)
+            }
+            TyKind::Error => T::Error,
+        }
+    }
+
+    /// Reports a type that cannot stand under ⊸.
+    pub fn linear(&mut self, t: &T, span: Span) {
+        if t.to_ltype().is_none() && !t.any(&|t| matches!(t, T::Error | T::Meta(_))) {
+            let d = Diagnostic::new(codes::NOT_A_LINEAR_TYPE, format!("{} is not a linear type", t.show()))
+                .label(
+                    span,
+                    "linear types are made of real, tuples, arrays, powers `τ -> σ` and copowers `!τ * σ`",
+                )
+                .help("the tangent type of int and bool is ()");
+            self.diags.push(d);
+        }
+    }
+
+    fn named(&mut self, scope: &TypeScope, name: &Ident, args: &[TyArg]) -> T {
+        let base = match name.node.as_str() {
+            "real" => Some(T::Real),
+            "int" => Some(T::Int),
+            "bool" => Some(T::Bool),
+            _ => None,
+        };
+        if let Some(t) = base {
+            return t;
+        }
+        let Some(alias) = self.aliases.get(&name.node) else {
+            let known = ["real", "int", "bool"].into_iter().chain(self.aliases.keys().map(String::as_str));
+            let d = Diagnostic::new(codes::UNKNOWN_TYPE, format!("there is no type named `{}`", name.node))
+                .label(name.span, "not in scope");
+            let d = suggest::with(d, &name.node, known);
+            return self.report(d);
+        };
+        if self.depth >= ALIAS_DEPTH {
+            let d =
+                Diagnostic::new(codes::CYCLIC_ALIAS, format!("the type `{}` refers to itself", name.node))
+                    .label(name.span, "expanding it never ends");
+            return self.report(d);
+        }
+        if alias.params.len() != args.len() {
+            let d = Diagnostic::new(
+                codes::TYPE_ARGUMENTS,
+                format!("`{}` takes {} arguments, here are {}", name.node, alias.params.len(), args.len()),
+            )
+            .label(name.span, "applied here");
+            return self.report(d);
+        }
+        let mut inner = TypeScope::default();
+        for (param, arg) in alias.params.iter().zip(args) {
+            match (param, arg) {
+                (TypeParam::Type(a), TyArg::Ty(t)) => {
+                    let t = self.ty(scope, t);
+                    inner.types.insert(a.node.clone(), t);
+                }
+                (TypeParam::Size(n), arg) => {
+                    if let Some(s) = self.size_argument(scope, arg, name.span) {
+                        inner.sizes.insert(n.node.clone(), s);
+                    }
+                }
+                (TypeParam::Type(a), TyArg::Size(n)) => {
+                    let d = Diagnostic::new(
+                        codes::TYPE_ARGUMENTS,
+                        format!("'{} stands for a type, this is a size", a.node),
+                    )
+                    .label(n.span, "a type is required");
+                    return self.report(d);
+                }
+            }
+        }
+        self.depth += 1;
+        let t = self.ty(&inner, &alias.ty);
+        self.depth -= 1;
+        t
+    }
+
+    /// A size given as an argument; a bare name parses as a type.
+    pub fn size_argument(&mut self, scope: &TypeScope, arg: &TyArg, at: Span) -> Option<Size> {
+        match arg {
+            TyArg::Size(n) => Some(self.size(scope, n)),
+            TyArg::Ty(Ty { node: TyKind::Name(x, args), span }) if args.is_empty() => {
+                let n = SizeExpr { node: SizeKind::Var(x.node.clone()), span: *span };
+                Some(self.size(scope, &n))
+            }
+            TyArg::Ty(t) => {
+                let d = Diagnostic::new(codes::TYPE_ARGUMENTS, "a size is required here, this is a type")
+                    .label(t.span, "not a size")
+                    .label(at, "applied here");
+                self.diags.push(d);
+                None
+            }
+        }
+    }
+
+    pub fn size(&mut self, scope: &TypeScope, n: &SizeExpr) -> Size {
+        let combine = |s: &mut Self, a: &SizeExpr, b: &SizeExpr, f: fn(&Size, &Size) -> Option<Size>| {
+            let (x, y) = (s.size(scope, a), s.size(scope, b));
+            f(&x, &y).unwrap_or_else(|| {
+                s.diags.push(
+                    Diagnostic::new(codes::SIZE_OVERFLOW, "this size does not fit in 64 bits")
+                        .label(n.span, "too large"),
+                );
+                Size::default()
+            })
+        };
+        match &n.node {
+            SizeKind::Int(k) => Size::constant(*k),
+            SizeKind::Var(x) => match scope.sizes.get(x) {
+                Some(s) => s.clone(),
+                None => {
+                    let d = Diagnostic::new(codes::UNKNOWN_SIZE, format!("the size `{x}` is not in scope"))
+                        .label(n.span, "not bound here");
+                    let d = suggest::with(d, x, scope.sizes.keys().map(String::as_str));
+                    let help = format!("bind it in the definition's brackets: [{x}]");
+                    self.diags.push(if d.help.is_some() { d } else { d.help(help) });
+                    Size::default()
+                }
+            },
+            SizeKind::Exists(k) => {
+                let d = Diagnostic::new(codes::UNSUPPORTED, format!("the size ?{k} cannot be written here"))
+                    .label(n.span, "existential sizes are opened by `let`");
+                self.diags.push(d);
+                Size::default()
+            }
+            SizeKind::Add(a, b) => combine(self, a, b, Size::checked_add),
+            SizeKind::Sub(a, b) => combine(self, a, b, |x, y| x.checked_add(&y.checked_neg()?)),
+            SizeKind::Mul(a, b) => combine(self, a, b, Size::checked_mul),
+        }
+    }
+}
+
+/// The scope of a definition's brackets, and its size variables in order.
+pub fn brackets(
+    params: &[TypeParam],
+    supply: &mut lang::name::Supply,
+    diags: &mut Vec<Diagnostic>,
+) -> (TypeScope, Vec<Name>, Vec<Var>) {
+    let mut scope = TypeScope::default();
+    let (mut types, mut sizes) = (vec![], vec![]);
+    for p in params {
+        let (id, again) = match p {
+            TypeParam::Type(a) => {
+                let name: Name = a.node.as_str().into();
+                types.push(name.clone());
+                (a, scope.types.insert(a.node.clone(), T::Param(name)).is_some())
+            }
+            TypeParam::Size(n) => {
+                let v = supply.fresh(n.node.as_str());
+                sizes.push(v.clone());
+                (n, scope.sizes.insert(n.node.clone(), Size::var(v)).is_some())
+            }
+        };
+        if again {
+            diags.push(
+                Diagnostic::new(codes::DUPLICATE, format!("`{}` is bound twice in these brackets", id.node))
+                    .label(id.span, "again here"),
+            );
+        }
+    }
+    (scope, types, sizes)
+}
+
+/// The name a parameter's pattern gives it for people and for `--args`.
+pub fn pattern_name(p: &surface::Pat, position: usize) -> String {
+    match &p.node {
+        surface::PatKind::Var(x) => x.clone(),
+        _ => format!("_{}", position + 1),
+    }
+}

@@ -1,0 +1,560 @@
+//! The linear language (chad.md §2): Γ; Δ̲ ⊢ e : τ̲, jointly linear in Δ̲. Each arm is headed by its rule; what is not linear is
+//! rejected with the rule that it breaks.
+
+use crate::codes;
+use crate::env::{Env, Local, Types};
+use crate::infer::{Infer, Why, flatten};
+use crate::names::mentions;
+use crate::tree::{K, LK, Le, P, Te};
+use crate::ty::T;
+use lang::diag::{Diagnostic, Span};
+use lang::name::Var;
+use lang::size::Size;
+use lang::surface::{BinOp, Expr, ExprKind, Ident, LoopFlavour, LoopFor, Param, TyArg};
+use lang::target::Direction;
+
+impl Infer<'_> {
+    /// l-lam: Γ; z̲ : τ̲ ⊢ e : σ̲ gives λ̲z̲. e : τ̲ ⊸ σ̲. The body sees no other linear variable.
+    pub fn linear_lambda(&mut self, env: &Env, param: &Param, body: &Expr, span: Span) -> Te {
+        let ty = self.param_type(env, param);
+        if let Some(t) = &param.ty {
+            self.linear_type(&ty, t.span);
+        }
+        let mut inner = self.linear_scope(env);
+        let p = self.linear_pattern(&mut inner, &param.pat, &ty);
+        let body = self.infer_linear(&inner, body);
+        let map = T::lin(ty, body.ty.clone());
+        Te::new(K::LinLam(p, Box::new(body)), map, span)
+    }
+
+    fn linear_type(&mut self, t: &T, span: Span) {
+        let t = self.metas.zonk(t);
+        Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 }.linear(&t, span);
+    }
+
+    /// A scope in which only linear variables bound from now on are seen.
+    fn linear_scope(&mut self, env: &Env) -> Env {
+        let mut inner = env.clone();
+        inner.level = env.level + 1;
+        inner.why = None;
+        inner
+    }
+
+    /// A Cartesian term inside a linear one.
+    fn cartesian(&mut self, env: &Env, why: &'static str) -> Env {
+        let _ = &self.metas;
+        Env { why: Some(why), ..env.clone() }
+    }
+
+    fn not_linear(&mut self, span: Span, message: String, label: &str) -> Le {
+        self.report(
+            Diagnostic::new(codes::NOT_LINEAR, message)
+                .label(span, label)
+                .help("a linear term takes 0 to 0 and sums to sums in its linear variables"),
+        );
+        Le::error(span)
+    }
+
+    fn require_linear(&mut self, t: &Le, want: &T, why: Why) {
+        let found = t.ty.clone();
+        self.require(t.span, &found, want, why);
+    }
+
+    /// Does this expression use a linear variable in scope?
+    fn uses_linear(&self, env: &Env, e: &Expr) -> bool {
+        mentions(e, &|x| matches!(env.locals.get(x), Some(Local::Linear { .. })))
+    }
+
+    /// Is this expression a term of the linear language, rather than a Cartesian one? It uses a linear variable or a linear former.
+    fn is_linear(&self, env: &Env, e: &Expr) -> bool {
+        mentions(e, &|x| match env.locals.get(x) {
+            Some(Local::Linear { .. }) => true,
+            Some(Local::Cartesian { .. }) => false,
+            None => matches!(x, "zero" | "coproj" | "envproj" | "onehot" | "tensor" | "suml" | "loop_up"),
+        })
+    }
+
+    /// Γ; Δ̲ ⊢ e : τ̲
+    pub fn infer_linear(&mut self, env: &Env, e: &Expr) -> Le {
+        if self.depth >= crate::infer::DEPTH_LIMIT {
+            let t = self.infer(env, e);
+            return Le::error(t.span);
+        }
+        self.depth += 1;
+        let t = self.infer_linear_at(env, e);
+        self.depth -= 1;
+        t
+    }
+
+    fn infer_linear_at(&mut self, env: &Env, e: &Expr) -> Le {
+        let span = e.span;
+        match &e.node {
+            ExprKind::Var(x) => match env.locals.get(x) {
+                // l-var
+                Some(Local::Linear { var, ty, level }) if *level == env.level => {
+                    Le::new(LK::Var(var.clone()), ty.clone(), span)
+                }
+                Some(Local::Linear { .. }) => {
+                    self.report(
+                        Diagnostic::new(
+                            codes::LINEAR_SCOPE,
+                            format!("the linear variable `{x}` is not seen in this body"),
+                        )
+                        .label(
+                            span,
+                            "the body of a linear λ or of an arm `case … of` sees its own variable only",
+                        ),
+                    );
+                    Le::error(span)
+                }
+                None if x == "zero" => Le::new(LK::Zero, self.metas.fresh(), span),
+                Some(Local::Cartesian { .. }) | None => self.constant(env, e),
+            },
+            // l-zero
+            ExprKind::TypeApp(x, targs) if x.node == "zero" => {
+                let ty = self.linear_argument(env, x, targs);
+                Le::new(LK::Zero, ty, span)
+            }
+            ExprKind::TypeApp(..) | ExprKind::App(..) => self.linear_spine(env, e),
+            // l-plus
+            ExprKind::Binary(op @ (BinOp::Add | BinOp::Sub), a, b) => {
+                let (a, b) = (self.infer_linear(env, a), self.infer_linear(env, b));
+                let ty = a.ty.clone();
+                self.require_linear(&b, &ty, Why::Element(a.span));
+                let (a, b) = (Box::new(a), Box::new(b));
+                let kind = if *op == BinOp::Add { LK::Plus(a, b) } else { LK::Minus(a, b) };
+                Le::new(kind, ty, span)
+            }
+            // l-op
+            ExprKind::Binary(op @ (BinOp::Mul | BinOp::Div), a, b) => {
+                let (left, right) = (self.uses_linear(env, a), self.uses_linear(env, b));
+                if left && right {
+                    self.report(
+                        Diagnostic::new(
+                            codes::LINEAR_PRODUCT,
+                            "this is not linear: both operands use linear variables",
+                        )
+                        .label(a.span, "linear")
+                        .label(b.span, "linear too")
+                        .help("l-op: a linear primitive takes one linear operand; its factor is Cartesian"),
+                    );
+                    return Le::error(span);
+                }
+                let divides = *op == BinOp::Div;
+                if divides && right {
+                    return self.not_linear(
+                        b.span,
+                        "a quotient is not linear in its divisor".into(),
+                        "a linear variable divides here (l-op)",
+                    );
+                }
+                let (factor, term) = if divides || left { (b, a) } else { (a, b) };
+                let inner = self.cartesian(env, "the factor of a linear term is Cartesian (l-op)");
+                let mut factor = self.check(&inner, factor, &T::Real, Why::Operand("*"));
+                if divides {
+                    let one = Te::new(K::Lit(lang::core::Lit::Real(1.0)), T::Real, factor.span);
+                    factor = self.lift("/", vec![one, factor], span);
+                }
+                let term = self.infer_linear(env, term);
+                self.require_linear(&term, &T::Real, Why::Operand("*"));
+                Le::new(LK::Scale(Box::new(factor), Box::new(term)), T::Real, span)
+            }
+            ExprKind::Neg(t) => {
+                let t = self.infer_linear(env, t);
+                self.require_linear(&t, &T::Real, Why::Operand("-"));
+                Le::new(LK::Neg(Box::new(t)), T::Real, span)
+            }
+            // l-pair, l-unit
+            ExprKind::Tuple(es) => {
+                let ts: Vec<Le> = es.iter().map(|e| self.infer_linear(env, e)).collect();
+                let ty = T::tuple(ts.iter().map(|t| t.ty.clone()));
+                Le::new(LK::Tuple(ts), ty, span)
+            }
+            // l-fst, l-snd
+            ExprKind::Proj(t, i) => {
+                let t = self.infer_linear(env, t);
+                let ty = self.component(&t.ty, *i, span);
+                Le::new(LK::Proj(Box::new(t), *i), ty, span)
+            }
+            // l-pow
+            ExprKind::Lam(params, body) => {
+                let mut inner = env.clone();
+                let mut patterns = vec![];
+                for p in params {
+                    let ty = self.param_type(&inner, p);
+                    patterns.push(self.pattern(&mut inner, &p.pat, &ty, None));
+                }
+                let body = self.infer_linear(&inner, body);
+                patterns.into_iter().rev().fold(body, |body, p| {
+                    let ty = T::fun(p.ty.clone(), body.ty.clone());
+                    Le::new(LK::Power(p, Box::new(body)), ty, span)
+                })
+            }
+            // l-cop
+            ExprKind::Tensor(a, v) => {
+                let inner = self.cartesian(env, "the first part of a tensor is Cartesian (l-cop)");
+                let a = self.infer(&inner, a);
+                let v = self.infer_linear(env, v);
+                let ty = T::Copower(a.ty.clone().into(), v.ty.clone().into());
+                Le::new(LK::Tensor(Box::new(a), Box::new(v)), ty, span)
+            }
+            // l-cop-elim
+            ExprKind::TensorElim { scrutinee, var, lin, body } => {
+                let t = self.infer_linear(env, scrutinee);
+                let (a, v) = (self.param_type(env, var), self.param_type(env, lin));
+                self.require_linear(
+                    &t,
+                    &T::Copower(a.clone().into(), v.clone().into()),
+                    Why::Operand("case … of tensor"),
+                );
+                let mut inner = self.linear_scope(env);
+                let var = self.pattern(&mut inner, &var.pat, &a, None);
+                let lin = self.linear_pattern(&mut inner, &lin.pat, &v);
+                let body = self.infer_linear(&inner, body);
+                let ty = body.ty.clone();
+                let kind = LK::TensorElim { scrutinee: Box::new(t), var, lin, body: Box::new(body) };
+                Le::new(kind, ty, span)
+            }
+            ExprKind::Let(p, s, body) => self.linear_let(env, p, s, body, span),
+            // l-if
+            ExprKind::If(c, a, b) => {
+                let inner = self.cartesian(env, "a condition is Cartesian (l-if)");
+                let c = self.check(&inner, c, &T::Bool, Why::Condition);
+                let (a, b) = (self.infer_linear(env, a), self.infer_linear(env, b));
+                let ty = a.ty.clone();
+                self.require_linear(&b, &ty, Why::Branch(a.span));
+                Le::new(LK::If(Box::new(c), Box::new(a), Box::new(b)), ty, span)
+            }
+            // l-build
+            ExprKind::Comprehension { body, bounds } => {
+                let mut inner = env.clone();
+                let (mut binds, mut levels) = (vec![], vec![]);
+                for (i, bound) in bounds {
+                    let n = match bound {
+                        Some(e) => self.linear_bound(env, e, &mut binds),
+                        None => self.metas.fresh_size(&i.node),
+                    };
+                    let open = bound.is_none().then(|| n.clone());
+                    levels.push((self.index_variable(&mut inner, i, open), n));
+                }
+                let body = self.infer_linear(&inner, body);
+                let t = levels.into_iter().rev().fold(body, |body, (index, bound)| {
+                    let ty = T::array(bound.clone(), body.ty.clone());
+                    Le::new(LK::Build { index, bound, body: Box::new(body) }, ty, span)
+                });
+                wrap(binds, t)
+            }
+            // l-index
+            ExprKind::Index(t, index) => {
+                let mut t = self.infer_linear(env, t);
+                let inner = self.cartesian(env, "an index is Cartesian (l-index)");
+                for i in index {
+                    let i = self.check(&inner, i, &T::Int, Why::Index);
+                    let (n, element) = (self.metas.fresh_size("n"), self.metas.fresh());
+                    self.require_linear(&t, &T::array(n, element.clone()), Why::Operand("[ ]"));
+                    t = Le::new(LK::Index(Box::new(t), Box::new(i)), element, span);
+                }
+                t
+            }
+            // l-sum
+            ExprKind::Suml { index, bound, body } => {
+                let mut binds = vec![];
+                let bound = self.linear_bound(env, bound, &mut binds);
+                let mut inner = env.clone();
+                let index = self.index_variable(&mut inner, index, None);
+                let body = self.infer_linear(&inner, body);
+                let ty = body.ty.clone();
+                wrap(binds, Le::new(LK::Sum { index, bound, body: Box::new(body) }, ty, span))
+            }
+            // l-loop
+            ExprKind::LoopFor(l) => self.linear_loop(env, l, span),
+            ExprKind::Error => Le::error(span),
+            ExprKind::Int(_)
+            | ExprKind::Real(_)
+            | ExprKind::Bool(_)
+            | ExprKind::LinLam(..)
+            | ExprKind::Match(..)
+            | ExprKind::Record(_)
+            | ExprKind::Field(..)
+            | ExprKind::RecordUpdate(..)
+            | ExprKind::ArrayUpdate { .. }
+            | ExprKind::Array(_)
+            | ExprKind::Slice(..)
+            | ExprKind::LoopWhile { .. }
+            | ExprKind::Binary(..)
+            | ExprKind::Section(_)
+            | ExprKind::As(..) => self.constant(env, e),
+        }
+    }
+
+    /// A Cartesian expression where a linear term must stand.
+    fn constant(&mut self, env: &Env, e: &Expr) -> Le {
+        if self.uses_linear(env, e) {
+            let what = match &e.node {
+                ExprKind::Binary(op, ..) => format!("`{}` is not linear in its operands", symbol(*op)),
+                _ => "this construct is not one of the linear language".to_string(),
+            };
+            return self.not_linear(e.span, what, "a linear variable is used in it");
+        }
+        let env = Env { why: None, ..env.clone() };
+        let before = self.diags.len();
+        self.infer(&env, e);
+        if self.diags.len() > before {
+            return Le::error(e.span);
+        }
+        self.not_linear(
+            e.span,
+            "this is constant, and a constant is not linear unless it is `zero`".into(),
+            "does not use the linear variable",
+        )
+    }
+
+    fn linear_argument(&mut self, env: &Env, name: &Ident, targs: &[TyArg]) -> T {
+        let [TyArg::Ty(t)] = targs else {
+            self.report(
+                Diagnostic::new(codes::TYPE_ARGUMENTS, format!("`{0}` takes one type: {0}[τ]", name.node))
+                    .label(name.span, "here"),
+            );
+            return T::Error;
+        };
+        let ty = self.written(env, t);
+        self.linear_type(&ty, t.span);
+        ty
+    }
+
+    /// The size and the names it needs.
+    fn linear_bound(&mut self, env: &Env, e: &Expr, binds: &mut Vec<(Var, Te)>) -> Size {
+        let inner = self.cartesian(env, "a bound is Cartesian (l-build, l-sum)");
+        let (n, bind) = self.bound(&inner, e, "m");
+        binds.extend(bind);
+        n
+    }
+
+    /// Applications: the formers written like functions, l • s (l-app), and t s (l-pow-app).
+    fn linear_spine(&mut self, env: &Env, e: &Expr) -> Le {
+        let span = e.span;
+        let (head, args) = flatten(e);
+        let free = |x: &str| !env.locals.contains_key(x);
+        match (&head.node, args.as_slice()) {
+            // coproj[Γ̲] up t
+            (ExprKind::TypeApp(x, targs), [up, t]) if x.node == "coproj" => {
+                let env_ty = self.linear_argument(env, x, targs);
+                let term = self.infer_linear(env, t);
+                let Some(up) = self.slot_number(up) else { return Le::error(span) };
+                let slot = self.env_slot(&env_ty, up, span);
+                self.require_linear(&term, &slot, Why::Operand("coproj"));
+                Le::new(LK::Coproj { env: env_ty.clone(), up, term: Box::new(term) }, env_ty, span)
+            }
+            // envproj up t
+            (ExprKind::Var(x), [up, t]) if x == "envproj" && free(x) => {
+                let term = self.infer_linear(env, t);
+                let Some(up) = self.slot_number(up) else { return Le::error(span) };
+                self.solve();
+                let ty = term.ty.clone();
+                let slot = self.env_slot(&ty, up, span);
+                Le::new(LK::EnvProj { up, term: Box::new(term) }, slot, span)
+            }
+            // l-onehot
+            (ExprKind::TypeApp(x, targs), [i, t]) if x.node == "onehot" => {
+                let sigs = self.sigs;
+                let mut types = Types { aliases: &sigs.aliases, diags: &mut self.diags, depth: 0 };
+                let bound = match targs.as_slice() {
+                    [n] => types.size_argument(&env.scope, n, x.span).unwrap_or_default(),
+                    _ => {
+                        self.report(
+                            Diagnostic::new(codes::TYPE_ARGUMENTS, "`onehot` takes one size: onehot[n] i e")
+                                .label(x.span, "here"),
+                        );
+                        Size::default()
+                    }
+                };
+                let inner = self.cartesian(env, "an index is Cartesian (l-onehot)");
+                let index = Box::new(self.check(&inner, i, &T::Int, Why::Index));
+                let term = Box::new(self.infer_linear(env, t));
+                let ty = T::array(bound.clone(), term.ty.clone());
+                Le::new(LK::OneHot { bound, index, term }, ty, span)
+            }
+            (ExprKind::TypeApp(x, targs), []) if x.node == "zero" => {
+                let ty = self.linear_argument(env, x, targs);
+                Le::new(LK::Zero, ty, span)
+            }
+            _ => self.linear_application(env, e),
+        }
+    }
+
+    fn linear_application(&mut self, env: &Env, e: &Expr) -> Le {
+        let span = e.span;
+        let ExprKind::App(f, arg) = &e.node else { return self.constant(env, e) };
+        if self.is_linear(env, f) && !self.head_is_map(env, f) {
+            // l-pow-app
+            let t = self.infer_linear(env, f);
+            let inner = self.cartesian(env, "the argument of a power is Cartesian (l-pow-app)");
+            let arg = self.infer(&inner, arg);
+            self.solve();
+            let result = self.metas.fresh();
+            self.require_linear(&t, &T::fun(arg.ty.clone(), result.clone()), Why::Context);
+            return Le::new(LK::PowerApp(Box::new(t), Box::new(arg)), result, span);
+        }
+        // l-app
+        let inner = self
+            .cartesian(env, "a linear map is applied by value: which map it is must be Cartesian (l-app)");
+        let before = self.diags.len();
+        let map = self.infer(&inner, f);
+        self.solve();
+        match self.metas.resolve(&map.ty) {
+            T::Lin(a, b) => {
+                let arg = self.infer_linear(env, arg);
+                self.require_linear(&arg, &a, Why::Context);
+                Le::new(LK::App(Box::new(map), Box::new(arg)), (*b).clone(), span)
+            }
+            T::Error => Le::error(span),
+            other => {
+                if self.diags.len() > before {
+                    return Le::error(span);
+                }
+                let name = crate::calls::head_name(f).map(|x| format!("`{x}`"));
+                let shown = self.metas.zonk(&other).show();
+                self.not_linear(
+                    span,
+                    format!("{} is not a linear map", name.unwrap_or("this function".into())),
+                    &format!("it has type {shown}; only maps of type τ -o σ apply to linear terms (l-app)"),
+                )
+            }
+        }
+    }
+
+    /// A linear λ or other Cartesian map in head position.
+    fn head_is_map(&self, env: &Env, f: &Expr) -> bool {
+        matches!(f.node, ExprKind::LinLam(..))
+            || !self.uses_linear(env, f) && !matches!(f.node, ExprKind::TypeApp(..))
+    }
+
+    fn slot_number(&mut self, e: &Expr) -> Option<usize> {
+        match &e.node {
+            ExprKind::Int(k) if *k >= 0 => Some(*k as usize),
+            _ => {
+                self.report(
+                    Diagnostic::new(codes::TYPE_ARGUMENTS, "a slot of an environment is a numeral")
+                        .label(e.span, "how many binders lie above the slot"),
+                );
+                None
+            }
+        }
+    }
+
+    /// The type of an environment's slot.
+    fn env_slot(&mut self, env: &T, up: usize, span: Span) -> T {
+        let mut t = self.metas.resolve(env);
+        for k in (0..=up).rev() {
+            match &t {
+                T::Tuple(ts) if ts.len() == 2 => {
+                    t = self.metas.resolve(&ts[usize::from(k == 0)]);
+                }
+                T::Error => return T::Error,
+                _ => {
+                    let shown = self.metas.zonk(env).show();
+                    self.report(
+                        Diagnostic::new(
+                            codes::NO_COMPONENT,
+                            format!("the environment {shown} has no slot {up}"),
+                        )
+                        .label(span, "environments are nested pairs: ((), τ), σ)"),
+                    );
+                    return T::Error;
+                }
+            }
+        }
+        t
+    }
+
+    /// l-let and l-clet
+    fn linear_let(&mut self, env: &Env, p: &Param, s: &Expr, body: &Expr, span: Span) -> Le {
+        let annotated = p.ty.as_ref().map(|t| (self.written(env, t), t.span));
+        if self.is_linear(env, s) && !matches!(s.node, ExprKind::LinLam(..)) {
+            let s = self.infer_linear(env, s);
+            if let Some((t, at)) = &annotated {
+                self.require_linear(&s, t, Why::Annotation(*at));
+            }
+            self.solve();
+            let mut inner = env.clone();
+            let ty = s.ty.clone();
+            let p = self.linear_pattern(&mut inner, &p.pat, &ty);
+            let body = self.infer_linear(&inner, body);
+            let ty = body.ty.clone();
+            return Le::new(LK::Let(p, Box::new(s), Box::new(body)), ty, span);
+        }
+        let cartesian = Env { why: None, ..env.clone() };
+        let s = match &annotated {
+            Some((t, at)) => self.check(&cartesian, s, t, Why::Annotation(*at)),
+            None => self.infer(&cartesian, s),
+        };
+        self.solve();
+        let mut inner = env.clone();
+        let polynomial = self.size_of(&s);
+        let ty = s.ty.clone();
+        let p: P = self.pattern(&mut inner, &p.pat, &ty, polynomial);
+        let body = self.infer_linear(&inner, body);
+        let ty = body.ty.clone();
+        Le::new(LK::CLet(p, Box::new(s), Box::new(body)), ty, span)
+    }
+
+    fn linear_loop(&mut self, env: &Env, l: &LoopFor, span: Span) -> Le {
+        let direction = match l.flavour {
+            LoopFlavour::LinearUp => Direction::Up,
+            LoopFlavour::LinearDown => Direction::Down,
+            LoopFlavour::Plain | LoopFlavour::Collect => {
+                return self.not_linear(
+                    span,
+                    "a loop over linear state is written `loop_up` or `loop_down`".into(),
+                    "a Cartesian loop",
+                );
+            }
+        };
+        let init = self.infer_linear(env, &l.init);
+        if let Some(t) = &l.state.ty {
+            let want = self.written(env, t);
+            self.require_linear(&init, &want, Why::Annotation(t.span));
+        }
+        let mut binds = vec![];
+        let bound = self.linear_bound(env, &l.bound, &mut binds);
+        let mut inner = env.clone();
+        let ty = init.ty.clone();
+        let state = self.linear_pattern(&mut inner, &l.state.pat, &ty);
+        let index = self.index_variable(&mut inner, &l.index, None);
+        let body = self.infer_linear(&inner, &l.body);
+        let out = self.metas.fresh();
+        self.require_linear(&body, &T::tuple([ty.clone(), out.clone()]), Why::State(init.span));
+        let result = T::tuple([ty, T::array(bound.clone(), out)]);
+        let (init, body) = (Box::new(init), Box::new(body));
+        wrap(binds, Le::new(LK::Loop { direction, state, init, index, bound, body }, result, span))
+    }
+}
+
+fn wrap(binds: Vec<(Var, Te)>, t: Le) -> Le {
+    if binds.is_empty() {
+        return t;
+    }
+    let (ty, span) = (t.ty.clone(), t.span);
+    Le::new(LK::Bind(binds, Box::new(t)), ty, span)
+}
+
+pub fn symbol(op: BinOp) -> &'static str {
+    match op {
+        BinOp::Add => "+",
+        BinOp::Sub => "-",
+        BinOp::Mul => "*",
+        BinOp::Div => "/",
+        BinOp::Pow => "^",
+        BinOp::Eq => "==",
+        BinOp::Ne => "!=",
+        BinOp::Lt => "<",
+        BinOp::Le => "<=",
+        BinOp::Gt => ">",
+        BinOp::Ge => ">=",
+        BinOp::And => "&&",
+        BinOp::Or => "||",
+        BinOp::Pipe => "|>",
+        BinOp::Compose => ">>",
+        BinOp::MatMul => "@",
+    }
+}

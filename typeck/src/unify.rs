@@ -1,0 +1,192 @@
+//! Unification of types and of sizes. A size equation is solved for a metavariable that stands alone in it with
+//! coefficient ±1 (so `n` and `n + c` are solved, by subtraction); any other waits until it is known.
+
+use crate::ty::{SIZE_META, T, is_size_meta};
+use lang::diag::Span;
+use lang::name::Var;
+use lang::size::Size;
+
+/// Why two types do not agree.
+#[derive(Clone, Debug)]
+pub enum Clash {
+    Types(T, T),
+    Sizes(Size, Size),
+    Infinite(T),
+    Overflow,
+}
+
+#[derive(Default)]
+struct TypeMeta {
+    solution: Option<T>,
+    /// Only real and int: the type of a numeral.
+    number: bool,
+}
+
+/// A size metavariable: what it was solved to, and the place that fixed it.
+#[derive(Default)]
+struct SizeMeta {
+    solution: Option<Size>,
+    fixed_at: Option<Span>,
+}
+
+#[derive(Default)]
+pub struct Metas {
+    types: Vec<TypeMeta>,
+    sizes: Vec<SizeMeta>,
+    /// Size equations that are not linear in a metavariable yet, with their place.
+    pub stuck: Vec<(Size, Size, Span)>,
+    /// The place on whose behalf sizes are being solved.
+    pub at: Span,
+}
+
+impl Metas {
+    pub fn fresh(&mut self) -> T {
+        self.types.push(TypeMeta::default());
+        T::Meta(self.types.len() as u32 - 1)
+    }
+
+    /// A metavariable for real or int.
+    pub fn fresh_number(&mut self) -> T {
+        self.types.push(TypeMeta { solution: None, number: true });
+        T::Meta(self.types.len() as u32 - 1)
+    }
+
+    pub fn fresh_size(&mut self, name: &str) -> Size {
+        self.sizes.push(SizeMeta::default());
+        let id = SIZE_META + self.sizes.len() as u32 - 1;
+        Size::var(Var { name: format!("?{name}").into(), id })
+    }
+
+    /// Is this unsolved metavariable one of a numeral?
+    pub fn is_number(&self, meta: u32) -> bool {
+        self.types[meta as usize].number
+    }
+
+    /// The type with its head known, if it is.
+    pub fn resolve(&self, t: &T) -> T {
+        let mut t = t.clone();
+        while let T::Meta(m) = t {
+            match &self.types[m as usize].solution {
+                Some(s) => t = s.clone(),
+                None => return t,
+            }
+        }
+        t
+    }
+
+    /// The type with every solution put in.
+    pub fn zonk(&self, t: &T) -> T {
+        let t = self.resolve(t);
+        t.map(&mut |t| self.zonk(t), &mut |n| self.zonk_size(n))
+    }
+
+    pub fn zonk_size(&self, n: &Size) -> Size {
+        if !n.vars().any(|v| self.size_solution(v).is_some()) {
+            return n.clone();
+        }
+        let solution = |v: &Var| self.size_solution(v).map(|s| self.zonk_size(s));
+        n.subst(&solution).unwrap_or_else(|| n.clone())
+    }
+
+    fn size_solution(&self, v: &Var) -> Option<&Size> {
+        if !is_size_meta(v) {
+            return None;
+        }
+        self.sizes[(v.id - SIZE_META) as usize].solution.as_ref()
+    }
+
+    /// Where the sizes a type or size was made from were fixed.
+    pub fn fixed_at(&self, n: &Size) -> Option<Span> {
+        n.vars().filter(|v| is_size_meta(v)).find_map(|v| self.sizes[(v.id - SIZE_META) as usize].fixed_at)
+    }
+
+    pub fn unify(&mut self, a: &T, b: &T) -> Result<(), Clash> {
+        let (a, b) = (self.resolve(a), self.resolve(b));
+        match (&a, &b) {
+            (T::Error, _) | (_, T::Error) => Ok(()),
+            (T::Meta(m), T::Meta(n)) if m == n => Ok(()),
+            (T::Meta(m), T::Meta(n)) => {
+                // The plain one points to the numeral's.
+                let (from, to) = if self.is_number(*m) { (*n, &a) } else { (*m, &b) };
+                self.types[from as usize].solution = Some(to.clone());
+                Ok(())
+            }
+            (T::Meta(m), _) => self.solve(*m, &a, &b),
+            (_, T::Meta(n)) => self.solve(*n, &b, &a).map_err(|c| match c {
+                Clash::Types(x, y) => Clash::Types(y, x),
+                other => other,
+            }),
+            (T::Real, T::Real) | (T::Int, T::Int) | (T::Bool, T::Bool) => Ok(()),
+            (T::Param(x), T::Param(y)) if x == y => Ok(()),
+            (T::Tuple(xs), T::Tuple(ys)) if xs.len() == ys.len() => {
+                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(x, y))
+            }
+            (T::Record(xs), T::Record(ys))
+                if xs.len() == ys.len() && xs.iter().zip(ys.iter()).all(|(x, y)| x.0 == y.0) =>
+            {
+                xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(&x.1, &y.1))
+            }
+            (T::Array(m, x), T::Array(n, y)) => {
+                // The element first: a difference there is the more useful message.
+                self.unify(x, y)?;
+                self.unify_size(m, n)
+            }
+            (T::Fun(a1, b1), T::Fun(a2, b2))
+            | (T::Lin(a1, b1), T::Lin(a2, b2))
+            | (T::Copower(a1, b1), T::Copower(a2, b2)) => {
+                self.unify(a1, a2)?;
+                self.unify(b1, b2)
+            }
+            _ => Err(Clash::Types(a.clone(), b.clone())),
+        }
+    }
+
+    fn solve(&mut self, m: u32, meta: &T, t: &T) -> Result<(), Clash> {
+        if self.is_number(m) && !matches!(t, T::Real | T::Int) {
+            return Err(Clash::Types(meta.clone(), t.clone()));
+        }
+        if self.occurs(m, t) {
+            return Err(Clash::Infinite(t.clone()));
+        }
+        self.types[m as usize].solution = Some(t.clone());
+        Ok(())
+    }
+
+    fn occurs(&self, m: u32, t: &T) -> bool {
+        self.zonk(t).any(&|t| *t == T::Meta(m))
+    }
+
+    pub fn unify_size(&mut self, a: &Size, b: &Size) -> Result<(), Clash> {
+        let (x, y) = (self.zonk_size(a), self.zonk_size(b));
+        if x == y {
+            return Ok(());
+        }
+        let minus_y = y.checked_neg().ok_or(Clash::Overflow)?;
+        let d = x.checked_add(&minus_y).ok_or(Clash::Overflow)?;
+        let lone = d.terms.iter().find_map(|(m, c)| match m.as_slice() {
+            [v] if is_size_meta(v) && c.abs() == 1 && d.vars().filter(|u| *u == v).count() == 1 => {
+                Some((v.clone(), *c))
+            }
+            _ => None,
+        });
+        if let Some((v, c)) = lone {
+            let mut rest = d;
+            rest.terms.remove(&vec![v.clone()]);
+            let solution = if c == 1 { rest.checked_neg().ok_or(Clash::Overflow)? } else { rest };
+            if let Some(k) = solution.as_constant()
+                && k < 0
+            {
+                return Err(Clash::Sizes(a.clone(), b.clone()));
+            }
+            let slot = &mut self.sizes[(v.id - SIZE_META) as usize];
+            slot.solution = Some(solution);
+            slot.fixed_at = Some(self.at);
+            return Ok(());
+        }
+        if d.vars().any(is_size_meta) {
+            self.stuck.push((a.clone(), b.clone(), self.at));
+            return Ok(());
+        }
+        Err(Clash::Sizes(a.clone(), b.clone()))
+    }
+}
