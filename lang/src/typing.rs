@@ -1,6 +1,6 @@
 //! The type of a term that is known to be well typed. Checking is `typeck`'s work.
 
-use crate::core::{Lit, Program, Term, Tm};
+use crate::core::{Binder, Lit, Program, Term, Tm};
 use crate::name::Var;
 use crate::prim::Scalar;
 use crate::size::Size;
@@ -43,9 +43,13 @@ pub fn type_of(t: &Tm, scope: &mut Scope, program: &Program) -> Type {
         Term::Lit(Lit::Real(_)) => Type::Real,
         Term::Lit(Lit::Int(_)) => Type::Int,
         Term::Lit(Lit::Bool(_)) => Type::Bool,
-        Term::Let(x, _, s) => {
+        Term::Let(x, t, s) => {
             scope.bind(&x.var, &x.ty);
-            type_of(s, scope, program)
+            let ty = type_of(s, scope, program);
+            match known_size(x, t) {
+                Some(mut known) => known.ty(&ty),
+                None => ty,
+            }
         }
         Term::Tuple(ts) => Type::Tuple(ts.iter().map(|t| type_of(t, scope, program)).collect()),
         Term::Proj(t, i) => match type_of(t, scope, program) {
@@ -131,6 +135,23 @@ pub fn type_of(t: &Tm, scope: &mut Scope, program: &Program) -> Type {
     }
 }
 
+/// An int bound to a size polynomial: outside its scope types mention the polynomial instead.
+struct KnownSize {
+    var: Var,
+    size: Size,
+}
+
+fn known_size(x: &Binder, t: &Tm) -> Option<KnownSize> {
+    let size = if x.ty == Type::Int { as_size(t)? } else { return None };
+    Some(KnownSize { var: x.var.clone(), size })
+}
+
+impl Mapper for KnownSize {
+    fn size(&mut self, n: &Size) -> Size {
+        n.subst(&|v| (*v == self.var).then(|| self.size.clone())).unwrap_or_else(|| n.clone())
+    }
+}
+
 /// The slot `up` binders below the top of an environment type.
 pub fn env_slot(env: &LType, up: usize) -> &LType {
     match env {
@@ -181,9 +202,13 @@ pub fn type_of_lin(t: &Lin, scope: &mut Scope, program: &Program) -> LType {
             scope.bind_lin(&z.var, &z.ty);
             type_of_lin(t, scope, program)
         }
-        LinTerm::CLet(x, _, t) => {
+        LinTerm::CLet(x, t, s) => {
             scope.bind(&x.var, &x.ty);
-            type_of_lin(t, scope, program)
+            let ty = type_of_lin(s, scope, program);
+            match known_size(x, t) {
+                Some(mut known) => known.lty(&ty),
+                None => ty,
+            }
         }
         LinTerm::If(_, t, _) => type_of_lin(t, scope, program),
         LinTerm::Case(_, arms) => {
@@ -222,5 +247,26 @@ pub fn type_of_lin(t: &Lin, scope: &mut Scope, program: &Program) -> LType {
                 other => panic!("compiler bug: linear loop body of type {other:?}"),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::core::make::{build, int, let_, prim, real, var};
+    use crate::name::Supply;
+    use crate::prim::Prim;
+
+    /// let m = n + 1 in build m (λi. 0.0) : [n + 1]real
+    #[test]
+    fn a_known_size_outlives_its_variable() {
+        let mut s = Supply::default();
+        let (n, m, i) = (s.fresh("n"), s.fresh("m"), s.fresh("i"));
+        let one_more = prim(Prim::IAdd, [var(&n), int(1)]);
+        let t = let_(Binder::new(m.clone(), Type::Int), one_more.clone(), build(i, m.into(), real(0.0)));
+        let mut scope = Scope::default();
+        scope.bind(&n, &Type::Int);
+        let expected = Type::array(as_size(&one_more).expect("a size"), Type::Real);
+        assert_eq!(type_of(&t, &mut scope, &Program::default()), expected);
     }
 }

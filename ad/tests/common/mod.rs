@@ -12,6 +12,7 @@ use lang::prim::Prim;
 use lang::size::Size;
 use lang::types::{Mode, Type};
 use std::sync::Arc;
+use typeck::check::{Language, check_program};
 
 pub type V = Value<f64>;
 pub type W = LinValue<f64>;
@@ -251,6 +252,9 @@ pub fn jacobians(case: &Case) -> Jacobians {
         assert!(parts[0].same(&value), "{name} changes the value: {:?}, was {value:?}", parts[0]);
         maps.push(parts[1].clone());
     }
+    // The source is Core and everything D made of it is Target, by the rules.
+    check_program(&case.program, Language::Both).unwrap_or_else(|violation| panic!("{violation}"));
+    check_program(&program, Language::Both).unwrap_or_else(|violation| panic!("{violation}"));
     let args = match &case.args[..] {
         [one] => one.clone(),
         many => Value::tuple(many.to_vec()),

@@ -5,7 +5,7 @@ use crate::core::make::*;
 use crate::core::{Binder, Def, Extremum, Program, Term, Tm};
 use crate::diag::{Failure, Site, Span};
 use crate::name::{Supply, Var};
-use crate::prim::Prim;
+use crate::prim::{Prim, Scalar};
 use crate::size::Size;
 use crate::target::{Direction, LBinder, Lin, LinTerm, make as l};
 use crate::types::{LType, Type};
@@ -196,6 +196,36 @@ fn rationals_are_exact_or_stop() {
     assert!(one.same(&Value::Real(BigRational::from_float(1.0).expect("one"))), "{one:?}");
     let inexact = term::<BigRational>(&p, &prim(Prim::Div, [real(1.0), real(0.0)]), &[]);
     assert_eq!(inexact.expect_err("1/0"), EvalError::Inexact { operation: "/".into() });
+}
+
+/// Where a primitive has an exact value at a dyadic point, doubles are near it: rows, expansions and exact operations agree.
+#[test]
+fn exact_values_of_primitives() {
+    let mut exact = 0;
+    for p in Prim::ALL {
+        let row = p.row();
+        for k in 0..5 {
+            let point = |(s, &(low, high)): (&Scalar, &(f64, f64))| {
+                let x = (low + (high - low) * f64::from(2 * k + 1) / 10.0).mul_add(8.0, 0.5).floor() / 8.0;
+                match s {
+                    Scalar::Real => real(x),
+                    Scalar::Int => int(x as i64),
+                    Scalar::Bool => bool(k % 2 == 0),
+                }
+            };
+            let t = prim(*p, row.args.iter().zip(row.samples).map(point).collect::<Vec<_>>());
+            match term::<BigRational>(&Program::default(), &t, &[]) {
+                Ok((v, _)) => {
+                    exact += 1;
+                    let v = v.convert(&|x| Some(crate::eval::Number::to_f64(x))).expect("a scalar");
+                    assert!(v.close(&value(&t), 1e-12, 1e-12), "{t:?}: {v:?}, in doubles {:?}", value(&t));
+                }
+                Err(EvalError::Inexact { .. }) => {}
+                Err(e) => panic!("{t:?}: {e}"),
+            }
+        }
+    }
+    assert!(exact > 150, "only {exact} points were exact");
 }
 
 #[test]
