@@ -127,7 +127,8 @@ fn spell_out(p: &mut Proc, l: &mut For) {
     }
 }
 
-fn accums(p: &mut Proc, block: &mut Block, mixed: &[Buf]) {
+/// Writes `b[i] += x` as its load, addition and store, for these buffers.
+pub fn accums(p: &mut Proc, block: &mut Block, mixed: &[Buf]) {
     let mut out = vec![];
     for mut s in std::mem::take(block) {
         walk::blocks_mut(&mut s).into_iter().for_each(|b| accums(p, b, mixed));

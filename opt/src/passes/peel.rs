@@ -1,6 +1,7 @@
 //! An accumulator's zero: `fill b = v` followed by a nest of loops whose first touch of every element is a store needs no fill;
 //! if that touch is `+=`, it becomes a store of v + x (of x alone where v is the structural zero and signs of zeros do not matter).
 
+use super::fuse::accums;
 use super::{Fact, Options, Pass};
 use lang::loops::walk;
 use lang::loops::*;
@@ -54,6 +55,8 @@ fn overwrites(p: &mut Proc, options: &Options, s: &mut Stmt, buf: Buf, value: Op
             });
             if same {
                 store_first(p, options, &mut l.body, buf, value);
+                // Stored to now, it is accumulated into no more: later additions are spelt out.
+                accums(p, &mut l.body, &[buf]);
             }
             same
         }

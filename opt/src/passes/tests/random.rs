@@ -1,1 +1,426 @@
+//! Random well-formed procedures: every pass, and the whole pipeline, keeps what they compute. Under `strict` bit for bit;
+//! otherwise on small integers, where additions may change places without a trace.
 
+use super::*;
+use lang::core::Lit;
+use lang::diag::{Failure, Site, Span};
+use lang::loops::build::Builder;
+use lang::prim::Scalar;
+
+const N: i64 = 4;
+const D: i64 = 3;
+
+/// SplitMix64.
+struct Dice(u64);
+
+impl Dice {
+    fn roll(&mut self, sides: usize) -> usize {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((z ^ (z >> 31)) % sides as u64) as usize
+    }
+    fn pick<T: Copy>(&mut self, of: &[T]) -> T {
+        of[self.roll(of.len())]
+    }
+    fn chance(&mut self, percent: usize) -> bool {
+        self.roll(100) < percent
+    }
+}
+
+struct Generator {
+    dice: Dice,
+    b: Builder,
+    /// Only operations that keep small integers small integers.
+    exact: bool,
+    n: Operand,
+    d: Operand,
+    // In scope:
+    reals: Vec<Operand>,
+    bools: Vec<Operand>,
+    /// With their extents.
+    indices: Vec<(Operand, Operand)>,
+    readable: Vec<Buf>,
+    writable: Vec<Buf>,
+    left: usize,
+}
+
+fn generate(seed: u64, exact: bool) -> Proc {
+    let mut b = Builder::new("random");
+    let (n, d) = (b.scalar(Scalar::Int, "n"), b.scalar(Scalar::Int, "d"));
+    let x = b.scalar(Scalar::Real, "x");
+    let real = Scalar::Real;
+    let readable = vec![
+        b.array("a", real, &[n], BufKind::In),
+        b.array("b", real, &[n, d], BufKind::In),
+        b.array("ks", Scalar::Int, &[n], BufKind::In),
+    ];
+    let writable = vec![
+        b.array("p", real, &[n], BufKind::Out),
+        b.array("q", real, &[d], BufKind::Out),
+        b.array("r", real, &[n, d], BufKind::Out),
+        b.array("s", real, &[], BufKind::Out),
+    ];
+    b.p.failures.push((Failure::IndexOutOfRange, Site { def: "f".into(), span: Span::new(0, 1) }));
+    b.p.failures.push((Failure::EmptyArray, Site { def: "f".into(), span: Span::new(2, 3) }));
+    writable.iter().for_each(|w| b.fill(*w, Operand::Real(0.0)));
+    let reals = vec![x, Operand::Real(0.0), Operand::Real(1.0), Operand::Real(-2.0)];
+    let bools = vec![Operand::Bool(true)];
+    let mut g = Generator {
+        dice: Dice(seed),
+        b,
+        exact,
+        n,
+        d,
+        reals,
+        bools,
+        indices: vec![],
+        readable: [readable, writable.clone()].concat(),
+        writable,
+        left: 45,
+    };
+    g.block(0);
+    g.b.finish()
+}
+
+impl Generator {
+    fn real(&mut self) -> Operand {
+        // Recent values more often.
+        let k = self.reals.len();
+        if self.dice.chance(60) {
+            self.reals[k - 1 - self.dice.roll(k.min(4))]
+        } else {
+            self.dice.pick(&self.reals.clone())
+        }
+    }
+    fn extent(&mut self) -> Operand {
+        let choices = [self.n, self.n, self.d, self.d, Operand::Int(2), Operand::Int(1)];
+        self.dice.pick(&choices)
+    }
+
+    /// An index in range of this size, which is n, d or a constant.
+    fn index(&mut self, size: Operand) -> Operand {
+        let fits: Vec<Operand> = self.indices.iter().filter(|i| i.1 == size).map(|i| i.0).collect();
+        match self.dice.roll(10) {
+            0 if size == self.d && !self.indices.is_empty() => self.looked_up(),
+            1 if !fits.is_empty() => {
+                let i = self.dice.pick(&fits);
+                let last = self.b.op(Op::ISub, &[size, Operand::Int(1)]);
+                self.b.op(Op::ISub, &[last, i])
+            }
+            _ if !fits.is_empty() => self.dice.pick(&fits),
+            _ => Operand::Int(self.dice.roll(if size == Operand::Int(1) { 1 } else { 2 }) as i64),
+        }
+    }
+    /// ks[i], which lies in 0..d; sometimes checked.
+    fn looked_up(&mut self) -> Operand {
+        let at = self.index(self.n);
+        let k = self.b.load(self.readable[2], &[at]);
+        if self.dice.chance(50) {
+            let low = self.b.op(Op::ILe, &[Operand::Int(0), k]);
+            let high = self.b.op(Op::ILt, &[k, self.d]);
+            let cond = self.b.op(Op::BAnd, &[low, high]);
+            self.b.push(Stmt::Check { cond, failure: 0, details: vec![k, self.d] });
+        }
+        k
+    }
+    fn element(&mut self, buf: Buf) -> Vec<Operand> {
+        let shape = self.b.p.info(buf).shape.clone();
+        shape.into_iter().map(|n| self.index(n)).collect()
+    }
+
+    /// A block; what comes into scope in it leaves with it.
+    fn block(&mut self, depth: usize) {
+        let saved = (self.reals.len(), self.bools.len(), self.readable.len(), self.writable.len());
+        let statements = if depth == 0 { 30 } else { 2 + self.dice.roll(5) };
+        for _ in 0..statements {
+            if self.left == 0 {
+                break;
+            }
+            self.left -= 1;
+            self.statement(depth);
+        }
+        // Whoever ends a block may read what it defined; the caller truncates.
+        if depth == 0 {
+            self.leave(saved);
+        }
+    }
+    fn leave(&mut self, (reals, bools, readable, writable): (usize, usize, usize, usize)) {
+        self.reals.truncate(reals);
+        self.bools.truncate(bools);
+        self.readable.truncate(readable);
+        self.writable.truncate(writable);
+    }
+    fn sizes(&self) -> (usize, usize, usize, usize) {
+        (self.reals.len(), self.bools.len(), self.readable.len(), self.writable.len())
+    }
+
+    fn statement(&mut self, depth: usize) {
+        match self.dice.roll(if depth < 3 { 20 } else { 13 }) {
+            0..4 => self.operation(),
+            4..7 => {
+                let buf = self.dice.pick(&self.readable.clone());
+                let at = self.element(buf);
+                let v = self.b.load(buf, &at);
+                if self.b.p.type_of(v) == Scalar::Real {
+                    self.reals.push(v);
+                }
+            }
+            7..9 => {
+                let buf = self.dice.pick(&self.writable.clone());
+                let (at, v) = (self.element(buf), self.real());
+                self.b.store(buf, &at, v);
+            }
+            9..11 => {
+                let buf = self.dice.pick(&self.writable.clone());
+                let (at, v) = (self.element(buf), self.real());
+                self.b.accum(buf, &at, v);
+            }
+            11 => {
+                let (x, y) = (self.real(), self.real());
+                let op = self.dice.pick(&[Op::FLt, Op::FLe, Op::FEq]);
+                let c = self.b.op(op, &[x, y]);
+                self.bools.push(c);
+            }
+            12 => match self.dice.roll(4) {
+                0 => {
+                    let (buf, v) = (self.dice.pick(&self.writable.clone()), self.real());
+                    self.b.fill(buf, v);
+                }
+                1 => {
+                    let (dst, src) =
+                        (self.dice.pick(&self.writable.clone()), self.dice.pick(&self.readable.clone()));
+                    let info = |b: Buf| (self.b.p.info(b).elem, self.b.p.info(b).shape.clone());
+                    if dst != src && info(dst) == info(src) {
+                        self.b.push(Stmt::Copy { dst, src });
+                    }
+                }
+                2 if self.dice.chance(5) => {
+                    let cond = self.dice.pick(&self.bools.clone());
+                    self.b.push(Stmt::Check { cond, failure: 1, details: vec![Operand::Int(7)] });
+                }
+                _ => self.operation(),
+            },
+            13 => {
+                let rank = self.dice.roll(3);
+                let shape: Vec<Operand> = (0..rank).map(|_| self.extent()).collect();
+                let buf = self.b.alloc("l", Scalar::Real, &shape);
+                let v = self.real();
+                self.b.fill(buf, v);
+                self.readable.push(buf);
+                self.writable.push(buf);
+            }
+            14 => self.branch(depth),
+            15 => self.repeat(depth),
+            _ => self.loop_(depth),
+        }
+    }
+
+    fn operation(&mut self) {
+        let (x, y) = (self.real(), self.real());
+        let v = match self.dice.roll(if self.exact { 6 } else { 10 }) {
+            0 => self.b.op(Op::FAdd, &[x, y]),
+            1 => self.b.op(Op::FSub, &[x, y]),
+            2 => self.b.op(Op::FMul, &[x, y]),
+            3 => self.b.op(Op::FNeg, &[x]),
+            4 => self.b.op(Op::FAbs, &[x]),
+            5 => {
+                let c = self.dice.pick(&self.bools.clone());
+                self.b.op(Op::Select, &[c, x, y])
+            }
+            6 => self.b.op(Op::FDiv, &[x, y]),
+            7 => self.b.op(Op::Math(Math::Tanh), &[x]),
+            8 => self.b.op(Op::Math(Math::PowInt), &[x, Operand::Int(2)]),
+            _ => self.b.op(Op::FCopySign, &[x, y]),
+        };
+        let v = if self.exact { self.small(v) } else { v };
+        self.reals.push(v);
+    }
+    /// v where |v| < 1000, else 1: so that integers stay exact.
+    fn small(&mut self, v: Operand) -> Operand {
+        let a = self.b.op(Op::FAbs, &[v]);
+        let ok = self.b.op(Op::FLt, &[a, Operand::Real(1000.0)]);
+        self.b.op(Op::Select, &[ok, v, Operand::Real(1.0)])
+    }
+
+    fn loop_(&mut self, depth: usize) {
+        let extent = self.extent();
+        let index = self.b.p.val(Scalar::Int, "i");
+        let count = self.dice.roll(3);
+        let rows: Vec<(Val, Operand, Val, bool)> = (0..count)
+            .map(|_| {
+                let (param, result) = (self.b.p.val(Scalar::Real, "c"), self.b.p.val(Scalar::Real, "c"));
+                let init = if self.dice.chance(50) { Operand::Real(0.0) } else { self.real() };
+                (param, init, result, self.dice.chance(60))
+            })
+            .collect();
+        let saved = self.sizes();
+        self.indices.push((Operand::Val(index), extent));
+        // A sum's param is for its addition alone.
+        self.reals.extend(rows.iter().filter(|r| !r.3).map(|r| Operand::Val(r.0)));
+        let outer = std::mem::replace(&mut self.b, Builder::new(""));
+        self.b.p = outer.p.clone();
+        self.block(depth + 1);
+        let nexts: Vec<Operand> = rows
+            .iter()
+            .map(|r| {
+                let v = self.real();
+                if r.3 { self.b.op(Op::FAdd, &[Operand::Val(r.0), v]) } else { v }
+            })
+            .collect();
+        let inner = std::mem::replace(&mut self.b, outer).finish();
+        self.b.p = Proc { body: vec![], ..inner.clone() };
+        let carried = rows.iter().zip(nexts).map(|(r, next)| Carried {
+            param: r.0,
+            init: r.1,
+            next,
+            result: r.2,
+            kind: if r.3 { CarriedKind::Sum } else { CarriedKind::Sequential },
+        });
+        let carried = carried.collect();
+        let down = self.dice.chance(20);
+        self.b.push(Stmt::For(For {
+            index,
+            extent,
+            down,
+            carried,
+            body: inner.body,
+            parallel: Parallel::No,
+        }));
+        self.leave(saved);
+        self.indices.pop();
+        for r in rows {
+            let v = Operand::Val(r.2);
+            let v = if self.exact { self.small(v) } else { v };
+            self.reals.push(v);
+        }
+    }
+
+    fn branch(&mut self, depth: usize) {
+        let cond = self.dice.pick(&self.bools.clone());
+        let arm = |g: &mut Generator| {
+            let saved = g.sizes();
+            let outer = std::mem::replace(&mut g.b, Builder::new(""));
+            g.b.p = outer.p.clone();
+            g.block(depth + 1);
+            let end = g.real();
+            let inner = std::mem::replace(&mut g.b, outer).finish();
+            g.b.p = Proc { body: vec![], ..inner.clone() };
+            g.leave(saved);
+            (inner.body, end)
+        };
+        let ((then, t), (els, e)) = (arm(self), arm(self));
+        let dst = self.b.p.val(Scalar::Real, "r");
+        self.b.push(Stmt::If(If { cond, then, els, results: vec![(dst, t, e)] }));
+        self.reals.push(Operand::Val(dst));
+    }
+
+    /// while k < 3 do body; k := k + 1
+    fn repeat(&mut self, depth: usize) {
+        let (k, last) = (self.b.p.val(Scalar::Int, "k"), self.b.p.val(Scalar::Int, "k"));
+        let saved = self.sizes();
+        let outer = std::mem::replace(&mut self.b, Builder::new(""));
+        self.b.p = outer.p.clone();
+        let (cond_block, cond) = self.b.block(|b| b.op(Op::ILt, &[Operand::Val(k), Operand::Int(3)]));
+        self.block(depth + 1);
+        let next = self.b.op(Op::IAdd, &[Operand::Val(k), Operand::Int(1)]);
+        let inner = std::mem::replace(&mut self.b, outer).finish();
+        self.b.p = Proc { body: vec![], ..inner.clone() };
+        let carried = vec![Carried {
+            param: k,
+            init: Operand::Int(0),
+            next,
+            result: last,
+            kind: CarriedKind::Sequential,
+        }];
+        self.b.push(Stmt::While(While { carried, cond_block, cond, body: inner.body }));
+        self.leave(saved);
+    }
+}
+
+fn arguments(seed: u64, exact: bool) -> Vec<Arg> {
+    let mut dice = Dice(seed ^ 0xabc);
+    let mut real = || {
+        let k = dice.roll(7) as f64 - 3.0;
+        if exact { k } else { k / 2.0 + 0.1 }
+    };
+    let mut reals = |n: i64| (0..n).map(|_| real()).collect::<Vec<_>>();
+    let (a, b, x) = (reals(N), reals(N * D), reals(1));
+    let ks: Vec<i64> = (0..N).map(|k| (k * 5 + seed as i64).rem_euclid(D)).collect();
+    let (n, d) = (N as usize, D as usize);
+    vec![
+        Arg::Scalar(Lit::Int(N)),
+        Arg::Scalar(Lit::Int(D)),
+        Arg::Scalar(Lit::Real(x[0])),
+        Arg::Array(Array::reals([n], a)),
+        Arg::Array(Array::reals([n, d], b)),
+        Arg::Array(Array::ints([n], ks)),
+    ]
+}
+
+/// Runs the procedure after a pass, and says how its outcome differs.
+fn compare(
+    before: &Result<eval::Outcome, eval::Stop>,
+    q: &Proc,
+    args: &[Arg],
+    tolerance: f64,
+) -> Result<(), String> {
+    verify::verify(q).map_err(|m| format!("verifier: {m}"))?;
+    let after = eval::run(q, args);
+    let same = match (before, &after) {
+        (Ok(a), Ok(b)) => agree(&a.outs, &b.outs, tolerance),
+        (Err(eval::Stop::Failed { .. }), b) => before.as_ref().err() == b.as_ref().err(),
+        (Err(_), _) | (Ok(_), Err(_)) => false,
+    };
+    if same { Ok(()) } else { Err(format!("before {before:?}\nafter  {after:?}")) }
+}
+
+fn check(seeds: std::ops::Range<u64>, exact: bool) {
+    let options = Options { strict: !exact, verify: true, ..Options::default() };
+    let tolerance = if exact { 1e-12 } else { 0.0 };
+    for seed in seeds {
+        let p = generate(seed, exact);
+        let args = arguments(seed, exact);
+        verify::verify(&p)
+            .unwrap_or_else(|m| panic!("generator, seed {seed}: {m}\n{}", text::print_flat(&p)));
+        let outcome = eval::run(&p, &args);
+        // Every pass after what the passes before it made of the procedure.
+        let mut q = p.clone();
+        for name in PIPELINE {
+            let pass = TABLE.iter().find(|t| t.name == *name).unwrap();
+            let before = q.clone();
+            (pass.run)(&mut q, &options);
+            if let Err(m) = compare(&outcome, &q, &args, tolerance) {
+                panic!(
+                    "seed {seed}, pass {name}: {m}\n{}\n{}",
+                    text::print_flat(&before),
+                    text::print_flat(&q)
+                );
+            }
+        }
+        // And alone, on the procedure as generated.
+        for pass in TABLE {
+            let mut q = p.clone();
+            (pass.run)(&mut q, &options);
+            if let Err(m) = compare(&outcome, &q, &args, tolerance) {
+                panic!(
+                    "seed {seed}, {} alone: {m}\n{}\n{}",
+                    pass.name,
+                    text::print_flat(&p),
+                    text::print_flat(&q)
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn strict_is_bit_for_bit() {
+    check(0..120, false);
+}
+
+#[test]
+fn small_integers_are_exact() {
+    check(1000..1120, true);
+}
