@@ -30,6 +30,10 @@ pub struct D<'a> {
     envs: Vec<LType>,
     /// The variables of Γ whose type D changes.
     functions: BTreeSet<Var>,
+    /// Variables of Γ bound to what has no derivative to pass on; kept only where `nested`.
+    constants: BTreeSet<Var>,
+    /// The term differentiated has derivatives or linear maps in it.
+    pub nested: bool,
     /// The definitions called: their derivatives are to be derived too.
     pub calls: BTreeSet<Name>,
 }
@@ -112,7 +116,8 @@ impl<'a> D<'a> {
     pub fn new(mode: Mode, program: &'a Program, supply: &'a mut Supply, site: Site, scope: Scope) -> D<'a> {
         let (slots, envs) = (HashMap::new(), vec![LType::unit()]);
         let (functions, calls) = (BTreeSet::new(), BTreeSet::new());
-        D { mode, program, supply, site, scope, slots, envs, functions, calls }
+        let (constants, nested) = (BTreeSet::new(), false);
+        D { mode, program, supply, site, scope, slots, envs, functions, constants, nested, calls }
     }
 
     pub fn error(&self, reason: Reason) -> AdError {
@@ -274,11 +279,17 @@ impl<'a> D<'a> {
         !self.functions.is_empty() && free_vars(t).iter().any(|x| self.functions.contains(x))
     }
 
+    /// Remembers for x = t that x is a constant if t is one.
+    pub fn bound_to(&mut self, x: &Binder, t: &Tm) {
+        if self.nested && self.inactive(t) {
+            self.constants.insert(x.var.clone());
+        }
+    }
+
     /// No variable free in t has a derivative to pass on.
     pub fn inactive(&self, t: &Tm) -> bool {
-        free_vars(t).iter().all(|x| {
-            let ty = &self.scope.vars.get(x);
-            !self.slots.contains_key(x) || ty.is_some_and(|ty| self.tangent(ty).is_trivial())
-        })
+        let trivial = |x: &Var| self.scope.vars.get(x).is_some_and(|ty| self.tangent(ty).is_trivial());
+        let constant = |x: &Var| self.constants.contains(x) || (trivial(x) && !self.functions.contains(x));
+        free_vars(t).iter().all(|x| !self.slots.contains_key(x) || constant(x))
     }
 }

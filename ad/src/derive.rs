@@ -73,6 +73,7 @@ pub fn derived(program: &Program, def: &Name, mode: Mode) -> Result<(Def, BTreeS
 /// ```
 fn closed(d: &mut D, gamma: &[(&Var, &Type)], t: &Tm) -> Result<(Tm, Type), AdError> {
     let k = gamma.len();
+    d.nested = has_maps(t);
     let tangents = plain(gamma.iter().map(|(_, ty)| d.tangent(ty)));
     let (t, env) = d.under(gamma, |d| Ok((d.sub(t)?, d.env())))?;
     let map = d.map_type(tangents.clone(), d.tangent(&t.ty));
@@ -91,6 +92,20 @@ fn closed(d: &mut D, gamma: &[(&Var, &Type)], t: &Tm) -> Result<(Tm, Type), AdEr
         }
     };
     Ok((t.bind(tuple([t.p(), l])), map))
+}
+
+/// A derivative or a linear map occurs in t.
+fn has_maps(t: &Tm) -> bool {
+    struct Maps(bool);
+    impl Mapper for Maps {
+        fn term(&mut self, t: &Tm) -> Tm {
+            self.0 |= matches!(**t, Term::Diff { .. } | Term::LinLam(..) | Term::LinApp(..));
+            if self.0 { t.clone() } else { map_term(self, t) }
+        }
+    }
+    let mut maps = Maps(false);
+    maps.term(t);
+    maps.0
 }
 
 /// D of λx. body at the free variable x: a term of type σ * (Dτ ⊸ Dσ), reverse σ * (Dσ ⊸ Dτ). Everything else that is free in the body

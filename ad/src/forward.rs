@@ -38,6 +38,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         // let x = t in s        ⟨p,L⟩ = D(t); ⟨q,M⟩ = D(s) with x := p
         //   q                                               λ̲v. M • ⟨v, L • v⟩
         Term::Let(x, t, s) => {
+            d.bound_to(x, t);
             let t = d.sub(t)?;
             let s = d.under(&[(&x.var, &x.ty)], |d| d.sub(s))?;
             let m = d.on_env(|v| s.at(lin::tuple([v.clone(), t.at(v)])));

@@ -36,6 +36,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
         // let x = t in s        ⟨p,L⟩ = D(t); ⟨q,M⟩ = D(s) with x := p
         //   q                                               λ̲w. let z̲ = M • w in fst z̲ + L • snd z̲
         Term::Let(x, t, s) => {
+            d.bound_to(x, t);
             let t = d.sub(t)?;
             let s = d.under(&[(&x.var, &x.ty)], |d| d.sub(s))?;
             let z = d.extended(&x.ty);

@@ -6,7 +6,7 @@ use lang::core::make::{app, bool, if_, int, lin_app, lin_lam, prim, proj, real, 
 use lang::core::{Extremum, Program, Term};
 use lang::diag::Failure;
 use lang::eval::Value;
-use lang::prim::Prim;
+use lang::prim::{Prim, Scalar};
 use lang::size::Size;
 use lang::target::{LBinder, make as lin};
 use lang::types::{LType, Mode, Type};
@@ -323,6 +323,7 @@ fn every_rule() {
     lets_and_pairs();
     sums();
     operations_and_branches();
+    primitives();
     arrays();
     sizes();
     extrema();
@@ -338,6 +339,24 @@ fn every_rule() {
         .map(|(mode, rule)| format!("{mode:?} {}", rule.name()))
         .collect();
     assert!(unused.is_empty(), "no program here uses the rules {unused:?}");
+}
+
+#[test]
+fn primitives() {
+    for op in Prim::ALL {
+        let row = op.row();
+        let (mut params, mut args) = (vec![], vec![]);
+        for (scalar, (low, high)) in row.args.iter().zip(row.samples) {
+            let x = low + 0.37 * (high - low);
+            params.push(lang::typing::scalar(*scalar));
+            args.push(match scalar {
+                Scalar::Real => r(x),
+                Scalar::Int => Value::Int(x as i64),
+                Scalar::Bool => Value::Bool(true),
+            });
+        }
+        check(&program(params, args, lang::typing::scalar(row.result), |_, x| prim(*op, x.to_vec())));
+    }
 }
 
 #[test]
@@ -394,6 +413,20 @@ fn nested() {
     for mode in [Mode::Forward, Mode::Reverse] {
         let j = check(&gradient(mode, |_| real(3.0)));
         assert_eq!(j.reverse, [[6.0]]);
+        // let c = 3 in let r = D (λy. y*y) c in x * r.0 * (r.1 • 1), all of it constant but x
+        let mut bound = program(vec![REAL], vec![r(1.5)], REAL, |s, x| {
+            let f = fun(s, REAL, |_, y| mul(y.clone(), y));
+            let map = Type::lin(LType::Real, LType::Real);
+            lett(s, REAL, real(3.0), |s, c| {
+                let inner = Arc::new(Term::Diff { mode, f, x: c, site: site() });
+                lett(s, Type::tuple([REAL, map]), inner, |_, r| {
+                    let gradient = lin_app(proj(r.clone(), 1), real(1.0));
+                    mul(mul(x[0].clone(), proj(r, 0)), gradient)
+                })
+            })
+        });
+        ad::resolve(&mut bound.program, &"f".into()).expect("the operand is a λ");
+        assert_eq!(check(&bound).reverse, [[54.0]]);
         let mut active = gradient(mode, |x| x).program;
         let e = ad::derive(&mut active, &"f".into(), mode).expect_err("nested");
         assert_eq!(e.reason, ad::Reason::NestedDerivative);

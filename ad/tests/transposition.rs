@@ -4,7 +4,7 @@ mod common;
 use ad::rules::{Transposition, transpositions};
 use common::{V, element, flat, r, reals, site};
 use lang::core::make::{bool, int, lin_lam, prim, real, tuple, var};
-use lang::core::{Binder, Program, Term, Tm};
+use lang::core::{Binder, Def, Program, Term, Tm};
 use lang::eval::{Value, apply_linear, term};
 use lang::name::Supply;
 use lang::prim::Prim;
@@ -14,6 +14,7 @@ use lang::target::{Direction, LBinder, Lin, LinTerm};
 use lang::types::{LType, Type};
 use lang::typing::Scope;
 use std::sync::Arc;
+use typeck::check::{Language, check_def};
 
 fn z_type() -> LType {
     LType::tuple([LType::Real, LType::array(Size::constant(3), LType::Real)])
@@ -47,11 +48,22 @@ fn check(to: V, t: impl FnOnce(&mut Supply, Lin) -> Lin) {
     let m = matrix(&lin_lam(z.clone(), t.clone()), &z_like(), &to);
     let scope = Scope::default();
     let tt = ad::transpose(&program, &z, &t, &scope, &site(), &mut s).unwrap_or_else(|e| panic!("{e}"));
+    typed(&s, &[lin_lam(z.clone(), t.clone()), tt.clone()]);
     let n = to.numbers().len();
     assert_eq!(matrix(&tt, &to, &z_like()), flipped(&m, n));
     let Term::LinLam(w, body) = &*tt else { panic!("a linear λ") };
     let ttt = ad::transpose(&program, w, body, &scope, &site(), &mut s).unwrap_or_else(|e| panic!("{e}"));
     assert_eq!(matrix(&ttt, &z_like(), &to), m);
+}
+
+/// The maps are well typed.
+fn typed(supply: &Supply, maps: &[Tm]) {
+    for map in maps {
+        let result = lang::typing::type_of(map, &mut Scope::default(), &Program::default());
+        let (name, body, supply) = ("t".into(), map.clone(), supply.clone());
+        let def = Def { name, types: vec![], sizes: vec![], params: vec![], result, body, supply };
+        check_def(&def, &Program::default(), Language::Target).unwrap_or_else(|e| panic!("{e}"));
+    }
 }
 
 fn var_of(z: &LBinder) -> Lin {

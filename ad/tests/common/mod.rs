@@ -1,4 +1,4 @@
-//! Building Core by hand, and the checks every program passes: D keeps the value, forward by columns = reverse by rows = central
+//! Building Core by hand, and the checks every program passes: what D makes is well typed and linear, D keeps the value, forward by columns = reverse by rows = central
 //! differences, ⟨w, Jv⟩ = ⟨Jᵗw, v⟩.
 #![allow(dead_code)]
 
@@ -243,10 +243,12 @@ pub fn jacobians(case: &Case) -> Jacobians {
     let run_def = |program: &Program, def: &str| {
         run(program, def, &case.args, &case.sizes).unwrap_or_else(|e| panic!("{def}: {e}")).0
     };
+    check_program(&program, Language::Both).unwrap_or_else(|e| panic!("the program is not well typed: {e}"));
     let value = run_def(&program, &case.def);
     let mut maps = vec![];
     for mode in [Mode::Forward, Mode::Reverse] {
         let name = derive(&mut program, &case.def.as_str().into(), mode).unwrap_or_else(|e| panic!("{e}"));
+        check_program(&program, Language::Target).unwrap_or_else(|e| panic!("{name} is not well typed: {e}"));
         let dual = run_def(&program, &name);
         let parts = dual.as_tuple().expect("a pair");
         assert!(parts[0].same(&value), "{name} changes the value: {:?}, was {value:?}", parts[0]);
