@@ -82,9 +82,6 @@ pub enum Command {
         name: String,
         #[arg(long, value_enum)]
         stage: Stage,
-        /// With --stage simplified: say why each step of the simplification is equal
-        #[arg(long)]
-        explain: bool,
         #[command(flatten)]
         engine: EngineArgs,
     },
@@ -146,7 +143,7 @@ pub struct OutArgs {
     pub json: bool,
 }
 
-#[derive(Args, Debug, Default)]
+#[derive(Args, Clone, Debug, Default)]
 pub struct EngineArgs {
     /// What runs the program: native code, the evaluator of the calculus, or the evaluator of loops
     #[arg(long, value_enum)]

@@ -18,6 +18,12 @@ pub const NOT_AVAILABLE: &str = "E0713";
 pub const UNWRITABLE: &str = "E0714";
 pub const TEST_FAILED: &str = "E0715";
 pub const COMPILER_BUG: &str = "E0799";
+pub const INDEX_OUT_OF_RANGE: &str = "E0801";
+pub const DIVISION_BY_ZERO: &str = "E0802";
+pub const EMPTY_ARRAY: &str = "E0803";
+pub const SIZE_MISMATCH: &str = "E0804";
+pub const NEGATIVE_SIZE: &str = "E0805";
+pub const TOO_DEEP: &str = "E0806";
 
 /// The codes of this crate. Those of the parser and of the checker are in `lang` and `typeck`.
 pub const ALL: &[&str] = &[
@@ -37,12 +43,12 @@ pub const ALL: &[&str] = &[
     UNWRITABLE,
     TEST_FAILED,
     COMPILER_BUG,
-    "E0801",
-    "E0802",
-    "E0803",
-    "E0804",
-    "E0805",
-    "E0806",
+    INDEX_OUT_OF_RANGE,
+    DIVISION_BY_ZERO,
+    EMPTY_ARRAY,
+    SIZE_MISMATCH,
+    NEGATIVE_SIZE,
+    TOO_DEEP,
 ];
 
 /// The code and message of a run-time failure with its details.
@@ -50,12 +56,14 @@ pub fn failure(failure: &Failure, details: &[i64]) -> (&'static str, String) {
     let detail = |i: usize| details.get(i).map_or("?".to_string(), i64::to_string);
     match failure {
         Failure::IndexOutOfRange => {
-            ("E0801", format!("index {} is out of range for length {}", detail(0), detail(1)))
+            (INDEX_OUT_OF_RANGE, format!("index {} is out of range for length {}", detail(0), detail(1)))
         }
-        Failure::DivisionByZero => ("E0802", "division of an int by zero".into()),
-        Failure::EmptyArray => ("E0803", "an empty array has no element to choose".into()),
-        Failure::SizeMismatch => ("E0804", format!("this size is {}, but must be {}", detail(0), detail(1))),
-        Failure::NegativeSize => ("E0805", format!("a size is negative: {}", detail(0))),
-        Failure::TooDeep => ("E0806", format!("recursion deeper than {}", detail(0))),
+        Failure::DivisionByZero => (DIVISION_BY_ZERO, "division of an int by zero".into()),
+        Failure::EmptyArray => (EMPTY_ARRAY, "an empty array has no element to choose".into()),
+        Failure::SizeMismatch => {
+            (SIZE_MISMATCH, format!("this size is {}, but must be {}", detail(0), detail(1)))
+        }
+        Failure::NegativeSize => (NEGATIVE_SIZE, format!("a size is negative: {}", detail(0))),
+        Failure::TooDeep => (TOO_DEEP, format!("recursion deeper than {}", detail(0))),
     }
 }

@@ -4,64 +4,77 @@
 use crate::codes;
 use crate::report::{Problem, Source, Stop};
 use lang::diag::{Diagnostic, Span};
-use std::cell::RefCell;
-use std::panic;
+use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex};
 
-thread_local! {
-    static WORKING_ON: RefCell<Vec<(Arc<Source>, Span)>> = const { RefCell::new(vec![]) };
+/// What the first panic said, and the innermost thing that was being worked on.
+#[derive(Default)]
+struct Caught {
+    message: Option<String>,
+    place: Option<(Arc<Source>, Span)>,
 }
 
-/// What the last panic said, and what its thread was working on.
-static LAST: Mutex<Option<(String, Option<(Arc<Source>, Span)>)>> = Mutex::new(None);
+static CAUGHT: Mutex<Caught> = Mutex::new(Caught { message: None, place: None });
 
-/// Stack of the main work and of every worker: deep terms are walked by recursion. Only touched pages cost memory.
-const STACK: usize = 1 << 30;
+/// Stack of rayon's workers. Only touched pages cost memory.
 const WORKER_STACK: usize = 1 << 28;
 
 /// Does `work`; a compiler bug in it is blamed on this place.
 pub fn working_on<T>(source: &Arc<Source>, span: Span, work: impl FnOnce() -> T) -> T {
-    WORKING_ON.with_borrow_mut(|stack| stack.push((source.clone(), span)));
-    let value = work();
-    WORKING_ON.with_borrow_mut(|stack| stack.pop());
-    value
+    panic::catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|payload| {
+        if let Ok(mut caught) = CAUGHT.lock() {
+            caught.place.get_or_insert_with(|| (source.clone(), span));
+        }
+        panic::resume_unwind(payload)
+    })
 }
 
 /// Runs `work` on a deep stack; a panic becomes a problem.
-pub fn run<T: Send + 'static>(work: impl FnOnce() -> Result<T, Stop> + Send + 'static) -> Result<T, Stop> {
+pub fn run<T: Send>(work: impl FnOnce() -> Result<T, Stop> + Send) -> Result<T, Stop> {
     panic::set_hook(Box::new(|info| {
         let message = match info.payload().downcast_ref::<&str>() {
             Some(text) => text.to_string(),
             None => info.payload().downcast_ref::<String>().cloned().unwrap_or_default(),
         };
         let at = info.location().map_or(String::new(), |l| format!(" ({}:{})", l.file(), l.line()));
-        let place = WORKING_ON.try_with(|stack| stack.try_borrow().ok().and_then(|s| s.last().cloned()));
-        if let Ok(mut last) = LAST.lock() {
+        if let Ok(mut caught) = CAUGHT.lock() {
             // The first panic is the cause; others follow from it.
-            last.get_or_insert((format!("{message}{at}"), place.ok().flatten()));
+            caught.message.get_or_insert(format!("{message}{at}"));
         }
     }));
     // The pool may exist already, in a process that embeds this crate; its stack is then its own.
     let _ = rayon::ThreadPoolBuilder::new().stack_size(WORKER_STACK).build_global();
-    let worker = std::thread::Builder::new().name("adc".into()).stack_size(STACK).spawn(work);
-    match worker.map(|handle| handle.join()) {
-        Ok(Ok(result)) => result,
-        Ok(Err(_)) => Err(bug()),
-        Err(error) => {
-            Err(Diagnostic::new(codes::COMPILER_BUG, format!("no thread to work on: {error}")).into())
-        }
-    }
+    panic::catch_unwind(AssertUnwindSafe(|| lang::big_stack::run(work))).unwrap_or_else(|_| Err(bug()))
 }
 
 fn bug() -> Stop {
-    let (message, place) = LAST.lock().ok().and_then(|mut l| l.take()).unwrap_or_default();
+    let caught = CAUGHT.lock().map(|mut caught| std::mem::take(&mut *caught)).unwrap_or_default();
+    let message = caught.message.unwrap_or_default();
     let diagnostic = Diagnostic::new(codes::COMPILER_BUG, format!("adc has a bug: {message}"))
         .help("the program may well be right; please report it, with the file that shows it");
-    match place {
+    match caught.place {
         Some((source, span)) => Stop::Problems(vec![Problem {
             source: Some(source),
             diagnostic: diagnostic.label(span, "while working on this"),
         }]),
         None => diagnostic.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_on_another_thread_is_a_problem_with_a_place() {
+        let source = Arc::new(Source { path: "a.ad".into(), text: "def f = 1".into() });
+        let stop = run(|| -> Result<(), Stop> {
+            working_on(&source, Span::new(0, 5), || lang::big_stack::run(|| panic!("impossible {}", 1)))
+        });
+        let Err(Stop::Problems(problems)) = stop else { panic!("{stop:?}") };
+        let diagnostic = &problems[0].diagnostic;
+        assert_eq!(diagnostic.code, codes::COMPILER_BUG);
+        assert!(diagnostic.message.contains("impossible 1 ("), "{}", diagnostic.message);
+        assert_eq!(diagnostic.labels[0].0, Span::new(0, 5));
     }
 }

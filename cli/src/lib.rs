@@ -6,6 +6,7 @@
 //! | [`commands`] | what each command does |
 //! | [`codes`], [`explain`], [`report`] | error codes, their pages, problems as people see them |
 //! | [`data`] | data in and out
+//! | [`entry`], [`pipeline`] | what a command asks of a definition, and the way from there to a result
 //! | [`items`] | a file's text, item by item
 //! | [`session`], [`queries`] | what is known of the files, kept up to date by salsa
 //! | [`guard`] | a compiler bug is reported, never a crash |
@@ -14,9 +15,11 @@ pub mod args;
 pub mod codes;
 pub mod commands;
 pub mod data;
+pub mod entry;
 pub mod explain;
 pub mod guard;
 pub mod items;
+pub mod pipeline;
 pub mod queries;
 pub mod report;
 pub mod session;

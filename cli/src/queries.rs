@@ -4,9 +4,11 @@
 
 use crate::items::{ItemKey, split};
 use crate::session::{Db, SourceFile};
+use lang::core;
 use lang::diag::Diagnostic;
-use lang::surface;
+use lang::surface::{self, ItemKind};
 use std::sync::Arc;
+use typeck::Signatures;
 
 /// One item of a file.
 #[salsa::tracked(debug)]
@@ -42,6 +44,86 @@ pub struct Parsed {
 pub fn parse<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Parsed> {
     let (file, diagnostics) = surface::parser::parse(item.text(db));
     Arc::new(Parsed { file, diagnostics })
+}
+
+/// The whole file parsed at once, with the file's own spans: what the signatures are read from.
+#[salsa::tracked(no_eq)]
+fn whole(db: &dyn Db, file: SourceFile) -> Arc<Parsed> {
+    let (file, diagnostics) = surface::parser::parse(file.text(db));
+    Arc::new(Parsed { file, diagnostics })
+}
+
+/// The signatures of a file and what is wrong with headers, in the file's own spans.
+#[salsa::tracked(no_eq)]
+pub fn headers(db: &dyn Db, file: SourceFile) -> Headers {
+    let (signatures, diagnostics) = typeck::signatures(&whole(db, file).file);
+    Headers { signatures: Arc::new(signatures), diagnostics }
+}
+
+#[derive(Debug, salsa::SalsaValue)]
+pub struct Headers {
+    #[salsa_value(unsafe(prove_safe_to_retain_manually))]
+    pub signatures: Arc<Signatures>,
+    #[salsa_value(unsafe(prove_safe_to_retain_manually))]
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+/// Signatures alone: equal to what they were, as long as no header and no inferred result has changed.
+#[derive(Clone, Debug, PartialEq, salsa::SalsaValue)]
+pub struct Known {
+    #[salsa_value(unsafe(prove_safe_to_retain_manually))]
+    pub signatures: Arc<Signatures>,
+}
+
+#[salsa::tracked]
+pub fn known(db: &dyn Db, file: SourceFile) -> Known {
+    Known { signatures: headers(db, file).signatures.clone() }
+}
+
+/// What one item means: its definitions in Core, its input, its test; sites count from where the item's first word begins.
+#[derive(Debug, Default, salsa::SalsaValue)]
+pub struct CheckedItem {
+    #[salsa_value(unsafe(prove_safe_to_retain_manually))]
+    pub defs: Vec<Arc<core::Def>>,
+    #[salsa_value(unsafe(prove_safe_to_retain_manually))]
+    pub test: Option<typeck::TestCase>,
+    #[salsa_value(unsafe(prove_safe_to_retain_manually))]
+    pub diagnostics: Vec<Diagnostic>,
+    /// Where the item's first word begins, after its documentation.
+    pub base: u32,
+}
+
+/// One item against the signatures.
+#[salsa::tracked(no_eq)]
+pub fn check<'db>(db: &'db dyn Db, file: SourceFile, item: Item<'db>) -> Arc<CheckedItem> {
+    let (parsed, known) = (parse(db, item), known(db, file));
+    let mut out = CheckedItem::default();
+    for item in &parsed.file.items {
+        out.base = item.span.start;
+        match &item.kind {
+            ItemKind::Def { defs, .. } => {
+                for def in defs {
+                    let (core, diagnostics) = typeck::check_def_at(def, &known.signatures, out.base);
+                    out.defs.extend(core.map(Arc::new));
+                    out.diagnostics.extend(diagnostics);
+                }
+            }
+            ItemKind::Test(test) => {
+                let (case, diagnostics) = typeck::check_test(test, &known.signatures, out.base);
+                out.test = case;
+                out.diagnostics.extend(diagnostics);
+            }
+            // What is wrong with these is found with the headers.
+            ItemKind::Input { .. }
+            | ItemKind::Alias { .. }
+            | ItemKind::Sum { .. }
+            | ItemKind::Import { .. }
+            | ItemKind::Derivative { .. }
+            | ItemKind::Adjoint { .. }
+            | ItemKind::Error => {}
+        }
+    }
+    Arc::new(out)
 }
 
 #[cfg(test)]
@@ -93,5 +175,29 @@ mod tests {
         file.set_text(&mut db).to(TEXT.replace("x + x", "2 * x").into());
         assert_ne!(all(&db), first);
         assert_eq!(count(&look(&db), "parse"), 1);
+    }
+
+    #[test]
+    fn an_edit_checks_again_only_what_it_touches() {
+        let (mut db, look) = observed();
+        let file = SourceFile::new(&db, "a.ad".into(), TEXT.into());
+        let all = |db: &Compiler| {
+            let checked = items(db, file).iter().map(|i| check(db, file, *i).clone());
+            checked.flat_map(|c| c.defs.clone()).collect::<Vec<_>>()
+        };
+        let first = all(&db);
+        assert_eq!((first.len(), count(&look(&db), "check(")), (2, 2));
+        // A moved definition is the same in Core, and is not even checked.
+        file.set_text(&mut db).to(format!("-- moved\n\n{TEXT}").into());
+        assert_eq!(all(&db), first);
+        assert_eq!(count(&look(&db), "check("), 0);
+        // A body: its own definition only, since what others see of it is as it was.
+        file.set_text(&mut db).to(TEXT.replace("x + x", "2 * x").into());
+        assert_ne!(all(&db), first);
+        assert_eq!(count(&look(&db), "check("), 1);
+        // A header: everything that might use it.
+        file.set_text(&mut db).to(TEXT.replace("(x : real)", "(y : real)").into());
+        all(&db);
+        assert_eq!(count(&look(&db), "check("), 2);
     }
 }

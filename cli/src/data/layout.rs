@@ -6,19 +6,48 @@ use lang::size::Size;
 use lang::types::Type;
 use std::collections::HashMap;
 use std::fmt;
+use typeck::ty::T;
 
 #[derive(Clone, PartialEq, Debug)]
 pub enum Layout {
     Scalar(Scalar),
     Tuple(Vec<Layout>),
-    /// Fields sorted by name, as in Core's tuple.
+    /// Fields in the order of Core's tuple: sorted by name in records, as declared in gradients with respect to several parameters.
     Record(Vec<(Name, Layout)>),
     Array(Size, Box<Layout>),
 }
 
 impl Layout {
+    /// None at functions and type parameters, which are no data.
+    pub fn of(ty: &T) -> Option<Layout> {
+        Some(match ty {
+            T::Real => Layout::Scalar(Scalar::Real),
+            T::Int => Layout::Scalar(Scalar::Int),
+            T::Bool => Layout::Scalar(Scalar::Bool),
+            T::Tuple(ts) => Layout::Tuple(ts.iter().map(Layout::of).collect::<Option<_>>()?),
+            T::Record(fields) => {
+                let fields = fields.iter().map(|(x, t)| Some((x.clone(), Layout::of(t)?)));
+                Layout::Record(fields.collect::<Option<_>>()?)
+            }
+            T::Array(n, t) => Layout::array(n.clone(), Layout::of(t)?),
+            T::Fun(..) | T::Lin(..) | T::Copower(..) | T::Param(_) | T::Meta(_) | T::Error => return None,
+        })
+    }
+
     pub fn array(n: Size, element: Layout) -> Layout {
         Layout::Array(n, Box::new(element))
+    }
+
+    /// Of a Core type, where the names of fields are forgotten.
+    pub fn of_core(ty: &Type) -> Option<Layout> {
+        Some(match ty {
+            Type::Real => Layout::Scalar(Scalar::Real),
+            Type::Int => Layout::Scalar(Scalar::Int),
+            Type::Bool => Layout::Scalar(Scalar::Bool),
+            Type::Tuple(ts) => Layout::Tuple(ts.iter().map(Layout::of_core).collect::<Option<_>>()?),
+            Type::Array(n, t) => Layout::array(n.clone(), Layout::of_core(t)?),
+            Type::Sum(_) | Type::Fun(..) | Type::Lin(..) | Type::Param(_) => return None,
+        })
     }
 
     /// The parts of a tuple or record, in order.

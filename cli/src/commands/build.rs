@@ -1,0 +1,139 @@
+//! `adc build`: native artefacts.
+
+use super::subject::{Subject, subject};
+use super::{fault, load, options};
+use crate::args::{Emit, EngineArgs};
+use crate::codes;
+use crate::data::Layout;
+use crate::entry::{self, Ask, entry};
+use crate::pipeline::to_loops;
+use crate::report::Stop;
+use crate::session::CheckedFile;
+use lang::diag::Diagnostic;
+use lang::loops::Proc;
+use lang::prim::Scalar;
+use std::path::Path;
+
+pub fn build(
+    path: &Path,
+    out: &Path,
+    emit: &[Emit],
+    export: &[String],
+    engine: &EngineArgs,
+) -> Result<String, Stop> {
+    let mut options = options(&EngineArgs { engine: None, ..engine.clone() })?;
+    options.engine = crate::args::Engine::DEFAULT;
+    let file = load(path)?;
+    let exports = match export.is_empty() {
+        true => everything(&file),
+        false => export.iter().map(|e| asked(e)).collect::<Result<_, _>>()?,
+    };
+    let mut procs = vec![];
+    for (name, value_and_grad, grad) in exports {
+        let subject = subject(&file, &name)?;
+        let ask = match (value_and_grad, grad) {
+            (false, false) => Ask::Value,
+            (vg, _) => {
+                let active = differentiable(&subject)?;
+                if vg { Ask::ValueAndGrad(active) } else { Ask::Grad(active) }
+            }
+        };
+        let mut entry = entry(&subject.def, &subject.params, &subject.result, &ask);
+        entry.def.name = entry::name(&name, &ask).into();
+        procs.push(to_loops(&file.program, &entry.def, &options).map_err(|f| fault(&file, f))?);
+    }
+    let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("out");
+    std::fs::create_dir_all(out).map_err(|e| unwritable(out, &e.to_string()))?;
+    write(&file, &procs, stem, out, emit, &options)
+}
+
+/// `f`, `grad f` or `value_and_grad f`: the definition, and whether value and gradient or the gradient is asked.
+fn asked(text: &str) -> Result<(String, bool, bool), Stop> {
+    match text.split_whitespace().collect::<Vec<_>>()[..] {
+        [f] => Ok((f.to_string(), false, false)),
+        ["grad", f] => Ok((f.to_string(), false, true)),
+        ["value_and_grad", f] => Ok((f.to_string(), true, false)),
+        _ => {
+            Err(Stop::Usage(format!("--export {text}: expected NAME, 'grad NAME' or 'value_and_grad NAME'")))
+        }
+    }
+}
+
+/// Every definition whose parameters and result are data.
+fn everything(file: &CheckedFile) -> Vec<(String, bool, bool)> {
+    let names = file.signatures.defs.keys().filter(|name| subject(file, name).is_ok());
+    names.map(|name| (name.clone(), false, false)).collect()
+}
+
+fn differentiable(subject: &Subject) -> Result<Vec<usize>, Stop> {
+    let active: Vec<usize> =
+        (subject.inputs..subject.params.len()).filter(|i| subject.params[*i].layout.has_tangent()).collect();
+    if subject.result != Layout::Scalar(Scalar::Real) || active.is_empty() {
+        let message =
+            format!("`{}` has no gradient: it needs real parameters and one real result", subject.def.name);
+        return Err(Diagnostic::new(codes::NOT_DIFFERENTIABLE, message).into());
+    }
+    Ok(active)
+}
+
+fn unwritable(path: &Path, why: &str) -> Stop {
+    Diagnostic::new(codes::UNWRITABLE, format!("cannot write `{}`: {why}", path.display())).into()
+}
+
+#[cfg(feature = "llvm")]
+fn write(
+    file: &CheckedFile,
+    procs: &[Proc],
+    stem: &str,
+    out: &Path,
+    emit: &[Emit],
+    options: &crate::pipeline::Options,
+) -> Result<String, Stop> {
+    let options = options.codegen();
+    let place = |site: &lang::diag::Site| match file.place(site) {
+        Some(span) => {
+            let before = &file.source.text[..span.start as usize];
+            format!("{}:{}", file.source.path, before.matches('\n').count() + 1)
+        }
+        None => site.def.to_string(),
+    };
+    let mut written = String::new();
+    for what in emit {
+        let name = match what {
+            Emit::So => format!("lib{stem}.so"),
+            Emit::Obj => format!("{stem}.o"),
+            Emit::Header => format!("{stem}.h"),
+            Emit::Llvm => format!("{stem}.ll"),
+            Emit::Asm => format!("{stem}.s"),
+        };
+        let path = out.join(name);
+        let text = |text: String| std::fs::write(&path, text).map_err(|e| e.to_string());
+        let result = match what {
+            Emit::So => {
+                codegen::object::write_shared_library(procs, &options, &path).map_err(|e| e.to_string())
+            }
+            Emit::Obj => codegen::object::write_object(procs, &options, &path).map_err(|e| e.to_string()),
+            Emit::Header => text(codegen::object::header(procs, &place)),
+            Emit::Llvm => {
+                codegen::object::llvm_ir(procs, &options, true).map_err(|e| e.to_string()).and_then(text)
+            }
+            Emit::Asm => codegen::object::assembly(procs, &options).map_err(|e| e.to_string()).and_then(text),
+        };
+        result.map_err(|why| unwritable(&path, &why))?;
+        written += &format!("{}\n", path.display());
+    }
+    Ok(written)
+}
+
+#[cfg(not(feature = "llvm"))]
+fn write(
+    _: &CheckedFile,
+    _: &[Proc],
+    _: &str,
+    _: &Path,
+    _: &[Emit],
+    _: &crate::pipeline::Options,
+) -> Result<String, Stop> {
+    let message = "native artefacts need LLVM, and this adc was built without it";
+    Err(Diagnostic::new(codes::NOT_AVAILABLE, message).into())
+}

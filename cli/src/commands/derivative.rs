@@ -1,0 +1,306 @@
+//! `adc grad`, `jvp`, `vjp`, `jacobian`, `cost`.
+
+use super::run::printed;
+use super::subject::{Data, Subject, data, subject};
+use super::{fault, load, options};
+use crate::args::{DerivativeArgs, Engine, ModeArg};
+use crate::codes;
+use crate::data::given::{Inputs, parse_json};
+use crate::data::read::{Given, read};
+use crate::data::{Layout, Numbers, Sizes, Tensor, print};
+use crate::entry::{Ask, Entry, entry};
+use crate::pipeline::{Options, Outcome, Runnable};
+use crate::report::Stop;
+use crate::session::CheckedFile;
+use lang::diag::Diagnostic;
+use lang::prim::Scalar;
+
+/// Everything a derivative command starts from.
+struct Start {
+    file: CheckedFile,
+    options: Options,
+    given: Inputs,
+}
+
+fn start(of: &DerivativeArgs) -> Result<Start, Stop> {
+    let options = options(&of.engine)?;
+    let given = Inputs::from_args(&of.data)?;
+    Ok(Start { file: load(&of.file)?, options, given })
+}
+
+/// The active parameters: those named by `--wrt`, or all whose type has a tangent; inputs only when named.
+fn active(subject: &Subject, wrt: &[String]) -> Result<Vec<usize>, Stop> {
+    let name = &subject.def.name;
+    let none = |message: String| Stop::from(Diagnostic::new(codes::NOT_DIFFERENTIABLE, message));
+    let has = |i: &usize| subject.params[*i].layout.has_tangent();
+    if wrt.is_empty() {
+        let all: Vec<usize> = (subject.inputs..subject.params.len()).filter(has).collect();
+        return match all.is_empty() {
+            true => Err(none(format!("`{name}` has no parameter that contains a real"))),
+            false => Ok(all),
+        };
+    }
+    let mut out = vec![];
+    for x in wrt {
+        let Some(i) = subject.params.iter().position(|p| p.name == *x) else {
+            let message = format!("`{name}` has no parameter `{x}`");
+            return Err(Diagnostic::new(codes::UNKNOWN_ARGUMENT, message).into());
+        };
+        if !has(&i) {
+            let layout = &subject.params[i].layout;
+            return Err(none(format!("`{x}` is {layout}, which contains no real")));
+        }
+        if !out.contains(&i) {
+            out.push(i);
+        }
+    }
+    Ok(out)
+}
+
+fn compile(start: &Start, entry: Entry) -> Result<Runnable, Stop> {
+    Runnable::new(&start.file.program, entry, &start.options).map_err(|f| fault(&start.file, f))
+}
+
+fn call(start: &Start, runnable: &Runnable, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Stop> {
+    runnable.call(args, sizes).map_err(|f| fault(&start.file, f))
+}
+
+fn real_result(subject: &Subject) -> Result<(), Stop> {
+    if subject.result == Layout::Scalar(Scalar::Real) {
+        return Ok(());
+    }
+    let message = format!("`{}` gives {}, and a gradient needs one real", subject.def.name, subject.result);
+    let help = "adc jacobian, jvp and vjp take results of any data type";
+    Err(Diagnostic::new(codes::NOT_DIFFERENTIABLE, message).help(help).into())
+}
+
+pub fn grad(of: &DerivativeArgs) -> Result<String, Stop> {
+    let mut start = start(of)?;
+    let given = std::mem::take(&mut start.given);
+    let subject = subject(&start.file, &of.name)?;
+    real_result(&subject)?;
+    let ask = Ask::Grad(active(&subject, &of.wrt)?);
+    let Data { args, sizes } = data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
+    let entry = entry(&subject.def, &subject.params, &subject.result, &ask);
+    let layout = entry.result.clone();
+    let outcome = call(&start, &compile(&start, entry)?, &args, &sizes)?;
+    Ok(printed(&layout, &outcome.result, &of.out))
+}
+
+pub fn jvp(of: &DerivativeArgs, tangent: &str) -> Result<String, Stop> {
+    let mut start = start(of)?;
+    let given = std::mem::take(&mut start.given);
+    let subject = subject(&start.file, &of.name)?;
+    let active = active(&subject, &of.wrt)?;
+    let Data { mut args, mut sizes } =
+        data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
+    let serde_json::Value::Object(mut tangents) = parse_json(tangent, "--tangent")? else {
+        let message = "--tangent should be a JSON object: parameters by name";
+        return Err(Diagnostic::new(codes::BAD_JSON, message).into());
+    };
+    let entry = entry(&subject.def, &subject.params, &subject.result, &Ask::Jvp(active));
+    for slot in &entry.params[args.len()..] {
+        let leaves = match tangents.remove(&slot.name) {
+            Some(json) => {
+                read(&format!("tangent of {}", slot.name), &slot.layout, &Given::Json(json), &mut sizes)?
+            }
+            None => zeros(&slot.layout, &sizes)?,
+        };
+        args.push(leaves);
+    }
+    if let Some(name) = tangents.keys().next() {
+        let message =
+            format!("--tangent names `{name}`, which is not among the parameters of the derivative");
+        return Err(Diagnostic::new(codes::UNKNOWN_ARGUMENT, message).into());
+    }
+    let layout = entry.result.clone();
+    let outcome = call(&start, &compile(&start, entry)?, &args, &sizes)?;
+    Ok(printed(&layout, &outcome.result, &of.out))
+}
+
+pub fn vjp(of: &DerivativeArgs, cotangent: &str) -> Result<String, Stop> {
+    let mut start = start(of)?;
+    let given = std::mem::take(&mut start.given);
+    let subject = subject(&start.file, &of.name)?;
+    let active = active(&subject, &of.wrt)?;
+    let Data { mut args, mut sizes } =
+        data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
+    let entry = entry(&subject.def, &subject.params, &subject.result, &Ask::Vjp(active));
+    let json = Given::Json(parse_json(cotangent, "--cotangent")?);
+    for slot in &entry.params[args.len()..] {
+        args.push(read(&slot.name, &slot.layout, &json, &mut sizes)?);
+    }
+    let layout = entry.result.clone();
+    let outcome = call(&start, &compile(&start, entry)?, &args, &sizes)?;
+    Ok(printed(&layout, &outcome.result, &of.out))
+}
+
+/// The leaves of D of a type, all zero.
+fn zeros(layout: &Layout, sizes: &Sizes) -> Result<Vec<Tensor>, Stop> {
+    let leaves = lang::leaves::leaves(&layout.ty()).unwrap_or_default();
+    let zero = |leaf: lang::leaves::Leaf| {
+        let shape = leaf.shape.iter().map(|n| Some(sizes.eval(n)?.max(0) as usize));
+        let shape = shape.collect::<Option<Vec<usize>>>().ok_or_else(|| {
+            Stop::from(Diagnostic::new(codes::COMPILER_BUG, "the size of a tangent is not known"))
+        })?;
+        let count = shape.iter().product();
+        Ok(Tensor { shape, data: Numbers::Real(vec![0.0; count]) })
+    };
+    leaves.into_iter().map(zero).collect()
+}
+
+/// The reals of some leaves, in order.
+fn flat(leaves: &[Tensor]) -> Vec<f64> {
+    let reals = leaves.iter().filter_map(|leaf| match &leaf.data {
+        Numbers::Real(xs) => Some(xs.iter().copied()),
+        Numbers::Int(_) | Numbers::Bool(_) => None,
+    });
+    reals.flatten().collect()
+}
+
+/// Sets the k-th real of some leaves.
+fn set(leaves: &mut [Tensor], mut k: usize, x: f64) {
+    for leaf in leaves {
+        if let Numbers::Real(xs) = &mut leaf.data {
+            match xs.get_mut(k) {
+                Some(slot) => {
+                    *slot = x;
+                    return;
+                }
+                None => k -= xs.len(),
+            }
+        }
+    }
+}
+
+/// By columns forward, by rows reverse: the same linear map applied to each basis vector in turn.
+pub fn jacobian(of: &DerivativeArgs, mode: Option<ModeArg>) -> Result<String, Stop> {
+    let mut start = start(of)?;
+    let given = std::mem::take(&mut start.given);
+    let subject = subject(&start.file, &of.name)?;
+    let active = active(&subject, &of.wrt)?;
+    let Data { args, sizes } = data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
+    let entry = |ask: &Ask| entry(&subject.def, &subject.params, &subject.result, ask);
+    let tangents: Vec<Vec<Tensor>> = active
+        .iter()
+        .map(|i| zeros(&subject.params[*i].layout.tangent(), &sizes))
+        .collect::<Result<_, _>>()?;
+    let cotangent = zeros(&subject.result.tangent(), &sizes)?;
+    let columns: usize = tangents.iter().map(|t| flat(t).len()).sum();
+    let rows = flat(&cotangent).len();
+    let mode = mode.unwrap_or(if columns <= rows { ModeArg::Forward } else { ModeArg::Reverse });
+    let mut matrix = vec![vec![0.0; columns]; rows];
+    match mode {
+        ModeArg::Forward => {
+            let runnable = compile(&start, entry(&Ask::Jvp(active)))?;
+            let mut column = 0;
+            for (t, tangent) in tangents.iter().enumerate() {
+                for k in 0..flat(tangent).len() {
+                    let mut seeds = tangents.clone();
+                    set(&mut seeds[t], k, 1.0);
+                    let all: Vec<Vec<Tensor>> = args.iter().cloned().chain(seeds).collect();
+                    let result = flat(&call(&start, &runnable, &all, &sizes)?.result);
+                    matrix.iter_mut().zip(result).for_each(|(row, x)| row[column] = x);
+                    column += 1;
+                }
+            }
+        }
+        ModeArg::Reverse => {
+            let runnable = compile(&start, entry(&Ask::Vjp(active)))?;
+            for (k, row) in matrix.iter_mut().enumerate() {
+                let mut seed = cotangent.clone();
+                set(&mut seed, k, 1.0);
+                let all: Vec<Vec<Tensor>> = args.iter().cloned().chain([seed]).collect();
+                *row = flat(&call(&start, &runnable, &all, &sizes)?.result);
+            }
+        }
+    }
+    let text = |row: &Vec<f64>| {
+        let entries: Vec<String> = row.iter().map(|x| print::real(*x, of.out.json)).collect();
+        format!("[{}]", entries.join(", "))
+    };
+    let rows: Vec<String> = matrix.iter().map(text).collect();
+    Ok(if of.out.json { format!("[{}]\n", rows.join(", ")) } else { rows.join("\n") + "\n" })
+}
+
+/// Operations of the primal and of its gradient (of value and reverse product, for a result that is not one real), as the evaluator of
+/// loops counts them.
+pub fn cost(of: &DerivativeArgs) -> Result<String, Stop> {
+    let mut start = start(of)?;
+    start.options.engine = match of.engine.engine {
+        Some(Engine::Jit) => {
+            return Err(Stop::Usage("native code does not count: --engine loops or eval".into()));
+        }
+        Some(engine) => engine,
+        None => Engine::Loops,
+    };
+    let given = std::mem::take(&mut start.given);
+    let subject = subject(&start.file, &of.name)?;
+    let active = active(&subject, &of.wrt)?;
+    let Data { mut args, sizes } = cost_data(&start.file, &subject, given, &of.engine.size)?;
+    let entry = |ask: &Ask| entry(&subject.def, &subject.params, &subject.result, ask);
+    let count = |ask: &Ask, args: &[Vec<Tensor>]| {
+        let outcome = call(&start, &compile(&start, entry(ask))?, args, &sizes)?;
+        Ok::<u64, Stop>(outcome.cost.unwrap_or(0))
+    };
+    let primal = count(&Ask::Value, &args)?;
+    let gradient = match real_result(&subject) {
+        Ok(()) => count(&Ask::Grad(active), &args)?,
+        Err(_) => {
+            let mut cotangent = zeros(&subject.result.tangent(), &sizes)?;
+            (0..flat(&cotangent).len()).for_each(|k| set(&mut cotangent, k, 1.0));
+            args.push(cotangent);
+            count(&Ask::Vjp(active), &args)?
+        }
+    };
+    let ratio = gradient as f64 / primal.max(1) as f64;
+    Ok(match of.out.json {
+        true => format!("{{\"primal\": {primal}, \"gradient\": {gradient}, \"ratio\": {ratio:?}}}\n"),
+        false => format!("primal {primal}\ngradient {gradient}\nratio {ratio:.2}\n"),
+    })
+}
+
+/// The data of a cost: what is given, and otherwise harmless numbers in the sizes given.
+fn cost_data(
+    file: &CheckedFile,
+    subject: &Subject,
+    mut given: Inputs,
+    fixed: &[(String, i64)],
+) -> Result<Data, Stop> {
+    let mut sizes = Sizes::default();
+    for (name, k) in fixed {
+        if let Some(n) = subject.def.sizes.iter().find(|n| *n.name == **name) {
+            sizes.set(n, *k, "by --size");
+        }
+    }
+    for slot in &subject.params[subject.inputs..] {
+        if !given.by_name.contains_key(&slot.name)
+            && let Some(json) = sample(&slot.layout, &sizes, &mut 0)
+        {
+            given.by_name.insert(slot.name.clone(), Given::Json(json));
+        }
+    }
+    data(file, &subject.def, &subject.params, given, fixed)
+}
+
+/// Numbers between 0 and 1, ints 0, bools true; None where a size is not given.
+fn sample(layout: &Layout, sizes: &Sizes, count: &mut u32) -> Option<serde_json::Value> {
+    Some(match layout {
+        Layout::Scalar(Scalar::Real) => {
+            *count += 1;
+            (f64::from(*count) * 0.618_033_988_749_895).fract().into()
+        }
+        Layout::Scalar(Scalar::Int) => 0.into(),
+        Layout::Scalar(Scalar::Bool) => true.into(),
+        Layout::Tuple(parts) => {
+            parts.iter().map(|t| sample(t, sizes, count)).collect::<Option<Vec<_>>>()?.into()
+        }
+        Layout::Record(fields) => {
+            let fields = fields.iter().map(|(x, t)| Some((x.to_string(), sample(t, sizes, count)?)));
+            serde_json::Value::Object(fields.collect::<Option<_>>()?)
+        }
+        Layout::Array(n, t) => {
+            (0..sizes.eval(n)?).map(|_| sample(t, sizes, count)).collect::<Option<Vec<_>>>()?.into()
+        }
+    })
+}

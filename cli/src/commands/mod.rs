@@ -1,0 +1,89 @@
+//! What each command does. A command gives its standard output, or why there is none.
+
+mod build;
+mod derivative;
+mod run;
+mod show;
+mod subject;
+mod test;
+
+use crate::args::{Command, Engine, EngineArgs};
+use crate::pipeline::{Fault, Options};
+use crate::report::{Problem, Stop};
+use crate::session::{CheckedFile, Compiler};
+use crate::{codes, explain};
+use lang::diag::{Diagnostic, Site};
+use std::path::{Path, PathBuf};
+
+pub fn run(command: &Command) -> Result<String, Stop> {
+    match command {
+        Command::Check { files } => check(files),
+        Command::Run { file, name, data, engine, out } => run::run(file, name, data, engine, out),
+        Command::Grad { of } => derivative::grad(of),
+        Command::Jvp { of, tangent } => derivative::jvp(of, tangent),
+        Command::Vjp { of, cotangent } => derivative::vjp(of, cotangent),
+        Command::Jacobian { of, mode } => derivative::jacobian(of, *mode),
+        Command::Cost { of } => derivative::cost(of),
+        Command::Test { files, engine } => test::test(files, engine),
+        Command::Show { file, name, stage, engine } => show::show(file, name, *stage, engine),
+        Command::Build { file, out, emit, export, engine } => build::build(file, out, emit, export, engine),
+        Command::Explain { code } => match explain::page(code) {
+            Some(page) => Ok(page.to_string()),
+            None => Err(Stop::Usage(format!("there is no error code `{code}`"))),
+        },
+    }
+}
+
+/// All problems of all files.
+fn check(files: &[PathBuf]) -> Result<String, Stop> {
+    let mut problems = vec![];
+    for file in files {
+        match load(file) {
+            Ok(_) => {}
+            Err(Stop::Problems(more)) => problems.extend(more),
+            Err(usage @ Stop::Usage(_)) => return Err(usage),
+        }
+    }
+    if problems.is_empty() { Ok(String::new()) } else { Err(Stop::Problems(problems)) }
+}
+
+/// A file, parsed and checked.
+fn load(path: &Path) -> Result<CheckedFile, Stop> {
+    let db = Compiler::default();
+    let file = db.open(path)?;
+    db.check(file)
+}
+
+/// The options, where they ask for an engine that this adc has.
+fn options(args: &EngineArgs) -> Result<Options, Stop> {
+    let options = Options::new(args);
+    match options.engine {
+        Engine::Jit if !cfg!(feature = "llvm") => {
+            Err(Stop::Usage("this adc was built without LLVM: --engine eval or --engine loops".into()))
+        }
+        Engine::Jit | Engine::Eval | Engine::Loops => Ok(options),
+    }
+}
+
+/// What a stage could not do, as a problem with its place in the file.
+fn fault(file: &CheckedFile, fault: Fault) -> Stop {
+    let (diagnostic, site): (Diagnostic, Option<Site>) = match fault {
+        Fault::Rejected { code, message, site } => (Diagnostic::new(code, message), site),
+        Fault::Failed { failure, site, details } => {
+            let (code, message) = codes::failure(&failure, &details);
+            (Diagnostic::new(code, message), Some(site))
+        }
+        Fault::Limit(message) => (Diagnostic::new(codes::NOT_AVAILABLE, message), None),
+        Fault::Bug(message) => {
+            let message = format!("adc has a bug: {message}");
+            let help = "the program may well be right; please report it, with the file that shows it";
+            (Diagnostic::new(codes::COMPILER_BUG, message).help(help), None)
+        }
+    };
+    let place = site.and_then(|site| file.place(&site));
+    let diagnostic = match place {
+        Some(span) => diagnostic.label(span, "here"),
+        None => diagnostic,
+    };
+    Stop::Problems(vec![Problem { source: Some(file.source.clone()), diagnostic }])
+}

@@ -1,0 +1,34 @@
+//! `adc run`.
+
+use super::subject::{Subject, data, subject};
+use super::{fault, load, options};
+use crate::args::{DataArgs, EngineArgs, OutArgs};
+use crate::data::given::Inputs;
+use crate::data::{Layout, Tensor, print};
+use crate::entry::{Ask, entry};
+use crate::pipeline::Runnable;
+use crate::report::Stop;
+use std::path::Path;
+
+pub fn run(
+    path: &Path,
+    name: &str,
+    data_args: &DataArgs,
+    engine: &EngineArgs,
+    out: &OutArgs,
+) -> Result<String, Stop> {
+    let options = options(engine)?;
+    let given = Inputs::from_args(data_args)?;
+    let file = load(path)?;
+    let Subject { def, params, result, .. } = subject(&file, name)?;
+    let data = data(&file, &def, &params, given, &engine.size)?;
+    let entry = entry(&def, &params, &result, &Ask::Value);
+    let runnable = Runnable::new(&file.program, entry, &options).map_err(|f| fault(&file, f))?;
+    let outcome = runnable.call(&data.args, &data.sizes).map_err(|f| fault(&file, f))?;
+    Ok(printed(&result, &outcome.result, out))
+}
+
+/// A result as the options ask.
+pub fn printed(layout: &Layout, leaves: &[Tensor], out: &OutArgs) -> String {
+    if out.json { format!("{}\n", print::json(layout, leaves)) } else { print::pretty(layout, leaves) }
+}

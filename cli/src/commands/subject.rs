@@ -1,0 +1,141 @@
+//! The definition that a command is about, and the data for it.
+
+use crate::codes;
+use crate::data::given::{Inputs, load};
+use crate::data::read::{Given, read};
+use crate::data::{Layout, Numbers, Sizes, Tensor};
+use crate::entry::Slot;
+use crate::report::Stop;
+use crate::session::CheckedFile;
+use lang::core::Def;
+use lang::diag::Diagnostic;
+use lang::name::Var;
+use lang::size::Size;
+use std::path::Path;
+use typeck::ty::T;
+
+/// A definition with what data it takes and gives.
+pub struct Subject {
+    pub def: Def,
+    /// By parameter of the definition in Core: first the inputs it uses.
+    pub params: Vec<Slot>,
+    /// How many of the parameters are inputs.
+    pub inputs: usize,
+    pub result: Layout,
+}
+
+/// The definition of that name; its types must be data.
+pub fn subject(file: &CheckedFile, name: &str) -> Result<Subject, Stop> {
+    let Some(sig) = file.signatures.defs.get(name) else {
+        let known: Vec<&str> = file.signatures.defs.keys().map(String::as_str).collect();
+        let help = match known.is_empty() {
+            true => "the file has no definitions".to_string(),
+            false => format!("it has: {}", known.join(", ")),
+        };
+        let message = format!("`{}` has no definition `{name}`", file.source.path);
+        return Err(Diagnostic::new(codes::NO_SUCH_DEFINITION, message).help(help).into());
+    };
+    let Some(def) = file.program.defs.get(name) else {
+        let message = format!("`{name}` was checked, but not kept");
+        return Err(Diagnostic::new(codes::COMPILER_BUG, message).into());
+    };
+    let no_data = |what: &str, ty: &T| -> Stop {
+        let message = format!("`{name}` cannot be run from the command line: {what} is no data");
+        let help = format!("its type is {}; define what is wanted with it filled in", ty.show());
+        Diagnostic::new(codes::NOT_DATA, message).help(help).into()
+    };
+    let mut params = input_slots(file, &sig.inputs, def, sig.scheme.sizes.len());
+    let inputs = params.len();
+    for p in &sig.scheme.params {
+        let layout =
+            Layout::of(&p.ty).ok_or_else(|| no_data(&format!("the parameter `{}`", p.name), &p.ty))?;
+        params.push(Slot { name: p.name.clone(), layout });
+    }
+    let result = Layout::of(&sig.scheme.result).ok_or_else(|| no_data("the result", &sig.scheme.result))?;
+    Ok(Subject { def: Def::clone(def), params, inputs, result })
+}
+
+/// The inputs among a definition's parameters; their sizes come after the definition's own.
+pub fn input_slots(file: &CheckedFile, inputs: &[String], def: &Def, own_sizes: usize) -> Vec<Slot> {
+    let mut sizes = &def.sizes[own_sizes..];
+    let mut slots = vec![];
+    for input in inputs.iter().filter_map(|x| file.signatures.inputs.get(x)) {
+        let (own, rest) = sizes.split_at(input.sizes.len());
+        sizes = rest;
+        let size = |v: &Var| own.get(v.id as usize).cloned().map(Size::var);
+        // The signatures hold inputs of data types only: others are refused when the file is checked.
+        let layout = Layout::of(&input.checked.subst(&|_| None, &size));
+        slots.extend(layout.map(|layout| Slot { name: input.name.clone(), layout }));
+    }
+    slots
+}
+
+/// The data for an entry point: the leaves of each parameter, and all sizes.
+pub struct Data {
+    pub args: Vec<Vec<Tensor>>,
+    pub sizes: Sizes,
+}
+
+/// Reads the data for the parameters: what is given by name, or the default file of an input. `fixed` are sizes by name.
+pub fn data(
+    file: &CheckedFile,
+    def: &Def,
+    params: &[Slot],
+    mut given: Inputs,
+    fixed: &[(String, i64)],
+) -> Result<Data, Stop> {
+    let mut sizes = Sizes::default();
+    for (name, k) in fixed {
+        let Some(n) = def.sizes.iter().find(|n| *n.name == **name) else {
+            let known: Vec<&str> = def.sizes.iter().map(|n| &*n.name).collect();
+            let message = format!("`{}` has no size `{name}`; it has: {}", def.name, known.join(", "));
+            return Err(Stop::Usage(message));
+        };
+        sizes.set(n, *k, "by --size");
+    }
+    let unknown = given.by_name.keys().find(|name| params.iter().all(|p| p.name != **name));
+    if let Some(name) = unknown {
+        let known: Vec<&str> = params.iter().map(|p| p.name.as_str()).collect();
+        let help = match known.is_empty() {
+            true => format!("`{}` takes no data", def.name),
+            false => format!("there are: {}", known.join(", ")),
+        };
+        let message = format!("`{name}` is no parameter of `{}` and no input it uses", def.name);
+        return Err(Diagnostic::new(codes::UNKNOWN_ARGUMENT, message).help(help).into());
+    }
+    let mut args = vec![];
+    for (slot, binder) in params.iter().zip(&def.params) {
+        let given = match given.by_name.remove(&slot.name) {
+            Some(given) => given,
+            None => default(file, slot)?,
+        };
+        let leaves = read(&slot.name, &slot.layout, &given, &mut sizes)?;
+        // An int parameter may be a size in later types.
+        if let (Layout::Scalar(_), [Tensor { data: Numbers::Int(k), .. }]) = (&slot.layout, &leaves[..]) {
+            sizes.set(&binder.var, k[0], format!("from `{}`", slot.name));
+        }
+        args.push(leaves);
+    }
+    if let Some(n) = def.sizes.iter().find(|n| sizes.get(n).is_none()) {
+        let message = format!("no data fixes the size `{}` of `{}`", n.name, def.name);
+        let help = format!("give it by --size {}=…", n.name);
+        return Err(Diagnostic::new(codes::MISSING_ARGUMENT, message).help(help).into());
+    }
+    Ok(Data { args, sizes })
+}
+
+/// The default file of an input, next to the source that names it.
+fn default(file: &CheckedFile, slot: &Slot) -> Result<Given, Stop> {
+    let declared = file.signatures.inputs.get(&slot.name).and_then(|input| input.file.as_ref());
+    match declared {
+        Some(name) => {
+            let dir = Path::new(&file.source.path).parent().unwrap_or(Path::new(""));
+            load(&dir.join(name).to_string_lossy())
+        }
+        None => {
+            let message = format!("no data for `{}`, which is {}", slot.name, slot.layout);
+            let help = format!("give it by --args '{{\"{0}\": …}}' or --input {0}=FILE", slot.name);
+            Err(Diagnostic::new(codes::MISSING_ARGUMENT, message).help(help).into())
+        }
+    }
+}

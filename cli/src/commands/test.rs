@@ -1,0 +1,90 @@
+//! `adc test`: the `test` items of files, on every engine.
+
+use super::subject::{data, input_slots};
+use super::{fault, load, options};
+use crate::args::{Engine, EngineArgs};
+use crate::codes;
+use crate::data::given::Inputs;
+use crate::data::{Layout, Numbers, Tensor, print};
+use crate::entry::Entry;
+use crate::pipeline::{Options, Runnable};
+use crate::report::{Problem, Stop};
+use crate::session::CheckedFile;
+use lang::diag::Diagnostic;
+use lang::surface::Relation;
+use std::path::PathBuf;
+use typeck::TestCase;
+
+/// Relative tolerance of `~=` without `within`.
+const TOLERANCE: f64 = 1e-9;
+
+pub fn test(files: &[PathBuf], args: &EngineArgs) -> Result<String, Stop> {
+    let all = [Engine::Eval, Engine::Loops, Engine::Jit];
+    let engines: Vec<Engine> = match args.engine {
+        Some(engine) => vec![engine],
+        None => all.into_iter().filter(|e| *e != Engine::Jit || cfg!(feature = "llvm")).collect(),
+    };
+    let options = options(args)?;
+    let (mut problems, mut out) = (vec![], String::new());
+    for path in files {
+        let file = load(path)?;
+        for case in &file.tests {
+            for engine in &engines {
+                let options = Options { engine: *engine, ..options.clone() };
+                match holds(&file, case, &options) {
+                    Ok(()) => {}
+                    Err(Stop::Problems(more)) => problems.extend(more),
+                    Err(usage @ Stop::Usage(_)) => return Err(usage),
+                }
+            }
+        }
+        out += &format!("{}: {} tests, {} engines\n", file.source.path, file.tests.len(), engines.len());
+    }
+    if problems.is_empty() { Ok(out) } else { Err(Stop::Problems(problems)) }
+}
+
+fn holds(file: &CheckedFile, case: &TestCase, options: &Options) -> Result<(), Stop> {
+    let params = input_slots(file, &case.inputs, &case.def, 0);
+    let data = data(file, &case.def, &params, Inputs::default(), &[])?;
+    let bug = || Stop::from(Diagnostic::new(codes::COMPILER_BUG, format!("`{}` is not a pair", case.name)));
+    let result = Layout::of_core(&case.def.result).ok_or_else(bug)?;
+    let entry = Entry { def: case.def.clone(), params, result: result.clone() };
+    let runnable = Runnable::new(&file.program, entry, options).map_err(|f| fault(file, f))?;
+    let outcome = runnable.call(&data.args, &data.sizes).map_err(|f| fault(file, f))?;
+    let Layout::Tuple(sides) = &result else { return Err(bug()) };
+    let [left, right] = &sides[..] else { return Err(bug()) };
+    let (l, r) = outcome.result.split_at(left.leaf_count());
+    let tolerance = match case.relation {
+        Relation::Exactly => None,
+        Relation::Within(tolerance) => Some(tolerance.unwrap_or(TOLERANCE)),
+    };
+    if l.iter().zip(r).all(|(a, b)| same(a, b, tolerance)) {
+        return Ok(());
+    }
+    let engine = match options.engine {
+        Engine::Eval => "the evaluator",
+        Engine::Loops => "the evaluator of loops",
+        Engine::Jit => "native code",
+    };
+    let message = format!("the test `{}` does not hold on {engine}", case.name);
+    let (l, r) = (print::pretty(left, l), print::pretty(right, r));
+    let diagnostic = Diagnostic::new(codes::TEST_FAILED, message)
+        .label(case.span, format!("left {}, right {}", l.trim_end(), r.trim_end()));
+    Err(Stop::Problems(vec![Problem { source: Some(file.source.clone()), diagnostic }]))
+}
+
+/// Equal leaves; reals within a relative tolerance where there is one. NaN is like NaN.
+fn same(a: &Tensor, b: &Tensor, tolerance: Option<f64>) -> bool {
+    let close = |x: &f64, y: &f64| match tolerance {
+        _ if x == y || (x.is_nan() && y.is_nan()) => true,
+        Some(t) => (x - y).abs() <= t * x.abs().max(y.abs()),
+        None => false,
+    };
+    a.shape == b.shape
+        && match (&a.data, &b.data) {
+            (Numbers::Real(xs), Numbers::Real(ys)) => xs.iter().zip(ys).all(|(x, y)| close(x, y)),
+            (Numbers::Int(xs), Numbers::Int(ys)) => xs == ys,
+            (Numbers::Bool(xs), Numbers::Bool(ys)) => xs == ys,
+            (Numbers::Real(_) | Numbers::Int(_) | Numbers::Bool(_), _) => false,
+        }
+}

@@ -1,0 +1,135 @@
+//! Entry points: the Core definitions that commands run, made from a definition of the program. Each is itself an ordinary definition,
+//! with the parameters that the command has data for.
+
+use crate::data::Layout;
+use lang::core::{Binder, Def, Term, Tm, make};
+use lang::diag::{Site, Span};
+use lang::name::Name;
+use lang::types::{Mode, Type};
+use std::sync::Arc;
+
+/// What a command asks of a definition.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Ask {
+    /// f at its parameters.
+    Value,
+    /// The gradient with respect to the parameters numbered so.
+    Grad(Vec<usize>),
+    /// Value and gradient.
+    ValueAndGrad(Vec<usize>),
+    /// The forward product; further parameters are the tangents of these.
+    Jvp(Vec<usize>),
+    /// The reverse product for these; a further parameter is the cotangent of the result.
+    Vjp(Vec<usize>),
+}
+
+/// A parameter or result of an entry point.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Slot {
+    pub name: String,
+    pub layout: Layout,
+}
+
+/// An entry point with the layouts of its data.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Entry {
+    pub def: Def,
+    pub params: Vec<Slot>,
+    pub result: Layout,
+}
+
+/// The name of an entry point for people and artefacts.
+pub fn name(def: &str, ask: &Ask) -> String {
+    match ask {
+        Ask::Value => def.to_string(),
+        Ask::Grad(_) => format!("grad_{def}"),
+        Ask::ValueAndGrad(_) => format!("value_and_grad_{def}"),
+        Ask::Jvp(_) => format!("jvp_{def}"),
+        Ask::Vjp(_) => format!("vjp_{def}"),
+    }
+}
+
+/// The entry point for `ask` of `def`, whose parameters and result have these layouts. Its parameters are those of `def`, then
+/// tangents or cotangent.
+pub fn entry(def: &Def, params: &[Slot], result: &Layout, ask: &Ask) -> Entry {
+    let mut supply = def.supply.clone();
+    // Entry points are named apart from everything a program can define.
+    let own: Name = format!("{}'entry", name(&def.name, ask)).into();
+    let site = Site { def: def.name.clone(), span: Span::default() };
+    let vars: Vec<Tm> = def.params.iter().map(|p| make::var(&p.var)).collect();
+    let call = |args: Vec<Tm>| -> Tm {
+        let sizes = def.sizes.iter().map(|n| n.clone().into()).collect();
+        Arc::new(Term::Call { def: def.name.clone(), types: vec![], sizes, args })
+    };
+    // ⟨f x, linear map⟩ with respect to the active parameters as a tuple (one of them: itself).
+    let mut dual = |mode: Mode, active: &[usize]| -> Tm {
+        let one = active.len() == 1;
+        let ty = tuple_or_one(active.iter().map(|i| def.params[*i].ty.clone()).collect());
+        let x = Binder::new(supply.fresh("x"), ty);
+        let part = |k: usize| if one { make::var(&x.var) } else { make::proj(make::var(&x.var), k) };
+        let mut args = vars.clone();
+        active.iter().enumerate().for_each(|(k, i)| args[*i] = part(k));
+        let at: Vec<Tm> = active.iter().map(|i| vars[*i].clone()).collect();
+        let at = if one { at[0].clone() } else { make::tuple(at) };
+        let f = make::lam(x.clone(), call(args));
+        Arc::new(Term::Diff { mode, f, x: at, site: site.clone() })
+    };
+    let gradient_layout = |active: &[usize]| {
+        let parts =
+            active.iter().map(|i| (Name::from(params[*i].name.as_str()), params[*i].layout.tangent()));
+        let mut parts: Vec<_> = parts.collect();
+        if parts.len() == 1 { parts.remove(0).1 } else { Layout::Record(parts) }
+    };
+    let (mut extra, mut slots) = (vec![], params.to_vec());
+    let (body, layout) = match ask {
+        Ask::Value => (call(vars.clone()), result.clone()),
+        Ask::Grad(active) => {
+            let map = make::proj(dual(Mode::Reverse, active), 1);
+            (make::lin_app(map, make::real(1.0)), gradient_layout(active))
+        }
+        Ask::ValueAndGrad(active) => {
+            let d = dual(Mode::Reverse, active);
+            let ty = dual_type(def, active);
+            let pair = Binder::new(supply.fresh("d"), ty);
+            let part = |k| make::proj(make::var(&pair.var), k);
+            let body = make::tuple([part(0), make::lin_app(part(1), make::real(1.0))]);
+            let layout = Layout::Tuple(vec![result.clone(), gradient_layout(active)]);
+            (make::let_(pair.clone(), d, body), layout)
+        }
+        Ask::Jvp(active) => {
+            let map = make::proj(dual(Mode::Forward, active), 1);
+            for i in active {
+                let layout = params[*i].layout.tangent();
+                let v = Binder::new(supply.fresh(format!("d{}", params[*i].name)), layout.ty());
+                extra.push(v);
+                slots.push(Slot { name: params[*i].name.clone(), layout });
+            }
+            let vs: Vec<Tm> = extra.iter().map(|v| make::var(&v.var)).collect();
+            let v = if vs.len() == 1 { vs[0].clone() } else { make::tuple(vs) };
+            (make::lin_app(map, v), result.tangent())
+        }
+        Ask::Vjp(active) => {
+            let map = make::proj(dual(Mode::Reverse, active), 1);
+            let layout = result.tangent();
+            let w = Binder::new(supply.fresh("w"), layout.ty());
+            extra.push(w.clone());
+            slots.push(Slot { name: "cotangent".into(), layout });
+            (make::lin_app(map, make::var(&w.var)), gradient_layout(active))
+        }
+    };
+    let params: Vec<Binder> = def.params.iter().cloned().chain(extra).collect();
+    let sizes = def.sizes.clone();
+    let def = Def { name: own, types: vec![], sizes, params, result: layout.ty(), body, supply };
+    Entry { def, params: slots, result: layout }
+}
+
+fn tuple_or_one(mut types: Vec<Type>) -> Type {
+    if types.len() == 1 { types.remove(0) } else { Type::tuple(types) }
+}
+
+/// The type of a `Diff` of `def`: its result, and the map between the tangents.
+fn dual_type(def: &Def, active: &[usize]) -> Type {
+    let x = tuple_or_one(active.iter().map(|i| def.params[*i].ty.clone()).collect());
+    let map = Type::lin(def.result.tangent(Mode::Reverse), x.tangent(Mode::Reverse));
+    Type::tuple([def.result.clone(), map])
+}

@@ -1,0 +1,262 @@
+//! From an entry point to its result, stage after stage: Core → normal form (with D) → loops → better loops → evaluator of loops, or
+//! machine code. Each stage is a function of another crate; nothing here knows a rule.
+
+use crate::args::{Engine, EngineArgs, MathMode};
+use crate::codes;
+use crate::data::{Numbers, Sizes, Tensor, value};
+use crate::entry::Entry;
+use lang::core::{Def, Program};
+use lang::diag::{Failure, Site};
+use lang::eval::{self, EvalError};
+use lang::loops::{self, Proc};
+use std::sync::Arc;
+
+/// How to compile and run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Options {
+    pub engine: Engine,
+    pub strict: bool,
+    pub scalar_math: bool,
+    pub fast_math: bool,
+    pub threads: usize,
+}
+
+impl Options {
+    pub fn new(args: &EngineArgs) -> Options {
+        Options {
+            engine: args.engine.unwrap_or(Engine::DEFAULT),
+            strict: args.strict,
+            scalar_math: args.math == MathMode::Scalar,
+            fast_math: args.fast_math,
+            threads: args.threads.unwrap_or(0),
+        }
+    }
+
+    fn passes(&self) -> opt::passes::Options {
+        opt::passes::Options { strict: self.strict, fast_math: self.fast_math, ..Default::default() }
+    }
+
+    #[cfg(feature = "llvm")]
+    pub fn codegen(&self) -> codegen::Options {
+        codegen::Options {
+            strict: self.strict,
+            scalar_math: self.scalar_math,
+            fast_math: self.fast_math,
+            threads: self.threads,
+            ..codegen::Options::default()
+        }
+    }
+}
+
+/// Why a stage gave nothing.
+#[derive(Debug)]
+pub enum Fault {
+    /// The program cannot be compiled: the reason, and where if it is known.
+    Rejected { code: &'static str, message: String, site: Option<Site> },
+    /// The program failed when it ran.
+    Failed { failure: Failure, site: Site, details: Vec<i64> },
+    /// A limit or a resource of the machine.
+    Limit(String),
+    /// A fault of the compiler.
+    Bug(String),
+}
+
+impl From<opt::Error> for Fault {
+    fn from(error: opt::Error) -> Fault {
+        let code = match &error.kind {
+            opt::ErrorKind::Bug(message) => return Fault::Bug(message.clone()),
+            opt::ErrorKind::NotFirstOrder | opt::ErrorKind::NotDifferentiable(_) => codes::NOT_DIFFERENTIABLE,
+            opt::ErrorKind::Recursion(_) => codes::TOO_DEEP,
+            opt::ErrorKind::FunctionSurvives
+            | opt::ErrorKind::Unsupported(_)
+            | opt::ErrorKind::TooLarge(_) => codes::NOT_AVAILABLE,
+        };
+        Fault::Rejected { code, message: error.to_string(), site: error.site }
+    }
+}
+
+impl From<EvalError> for Fault {
+    fn from(error: EvalError) -> Fault {
+        match error {
+            EvalError::Failed { failure, site, details } => Fault::Failed { failure, site, details },
+            EvalError::Bug(message) => Fault::Bug(message),
+            error @ (EvalError::Inexact { .. } | EvalError::Limit(_)) => Fault::Limit(error.to_string()),
+        }
+    }
+}
+
+/// The normal form of an entry point: calls and functions applied, derivatives resolved by D.
+pub fn normal_form(program: &Program, def: &Def) -> Result<Def, Fault> {
+    Ok(opt::normal_form(def, program, &derive(program))?)
+}
+
+/// D, as normalisation asks for it.
+fn derive(program: &Program) -> Box<opt::normalise::Derive<'_>> {
+    Box::new(move |mode, x, body, scope, site, supply| {
+        // What the body calls has been applied before, so nothing is added to the program.
+        let derived = ad::derive_lambda(&mut program.clone(), x, body, scope, mode, site, supply);
+        derived.map_err(|error| opt::Error {
+            kind: opt::ErrorKind::NotDifferentiable(error.to_string()),
+            site: Some(error.site),
+        })
+    })
+}
+
+/// The loops of an entry point, improved.
+pub fn to_loops(program: &Program, def: &Def, options: &Options) -> Result<Proc, Fault> {
+    let mut proc = opt::emit(&normal_form(program, def)?, program)?;
+    opt::passes::optimise(&mut proc, &options.passes()).map_err(Fault::Bug)?;
+    Ok(proc)
+}
+
+/// An entry point ready to run.
+pub struct Runnable {
+    entry: Entry,
+    code: Code,
+}
+
+enum Code {
+    Eval(Program),
+    Loops(Proc),
+    #[cfg(feature = "llvm")]
+    Jit(codegen::Jit),
+}
+
+/// What a run gives: the leaves of the result, and the operations counted where the engine counts.
+pub struct Outcome {
+    pub result: Vec<Tensor>,
+    pub cost: Option<u64>,
+}
+
+impl Runnable {
+    pub fn new(program: &Program, entry: Entry, options: &Options) -> Result<Runnable, Fault> {
+        let code = match options.engine {
+            Engine::Eval => {
+                let normal = normal_form(program, &entry.def)?;
+                Code::Eval(Program { defs: [(normal.name.clone(), Arc::new(normal))].into() })
+            }
+            Engine::Loops => Code::Loops(to_loops(program, &entry.def, options)?),
+            #[cfg(feature = "llvm")]
+            Engine::Jit => {
+                let proc = to_loops(program, &entry.def, options)?;
+                let jit = codegen::Jit::compile(&[proc], &options.codegen());
+                Code::Jit(jit.map_err(|error| Fault::Bug(error.to_string()))?)
+            }
+            #[cfg(not(feature = "llvm"))]
+            Engine::Jit => return Err(Fault::Limit("this adc was built without LLVM".into())),
+        };
+        Ok(Runnable { entry, code })
+    }
+
+    /// Runs at these arguments, by parameter, each as its leaves.
+    pub fn call(&self, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Fault> {
+        let def = &self.entry.def;
+        let known =
+            |n: &lang::name::Var| sizes.get(n).ok_or_else(|| Fault::Bug(format!("size {n:?} is unknown")));
+        let size_args: Vec<i64> = def.sizes.iter().map(known).collect::<Result<_, _>>()?;
+        match &self.code {
+            Code::Eval(program) => {
+                let slots = self.entry.params.iter().zip(args);
+                let args: Vec<_> =
+                    slots.map(|(slot, leaves)| value::to_value(&slot.layout, leaves)).collect();
+                let (result, cost) = eval::run(program, &def.name, &args, &size_args)?;
+                let result = value::to_leaves(&self.entry.result, &result);
+                let result = result.ok_or_else(|| Fault::Bug("the result is not of its type".into()))?;
+                Ok(Outcome { result, cost: Some(cost.total()) })
+            }
+            Code::Loops(proc) => {
+                let sizes = size_args.iter().map(|n| loops::eval::Arg::Scalar(lang::core::Lit::Int(*n)));
+                let leaves = args.iter().flatten().map(loop_arg);
+                let args: Vec<_> = sizes.chain(leaves).collect();
+                let outcome = loops::eval::run(proc, &args).map_err(|stop| match stop {
+                    loops::eval::Stop::Failed { failure, site, details } => {
+                        Fault::Failed { failure, site, details }
+                    }
+                    loops::eval::Stop::Steps => Fault::Limit("too many steps".into()),
+                    loops::eval::Stop::Bug(message) => Fault::Bug(message),
+                })?;
+                let result = outcome.outs.into_iter().map(|out| {
+                    let data = match out.data {
+                        loops::eval::Data::Real(xs) => Numbers::Real(xs),
+                        loops::eval::Data::Int(xs) => Numbers::Int(xs),
+                        loops::eval::Data::Bool(xs) => Numbers::Bool(xs),
+                    };
+                    Tensor { shape: out.shape, data }
+                });
+                Ok(Outcome { result: result.collect(), cost: Some(outcome.cost) })
+            }
+            #[cfg(feature = "llvm")]
+            Code::Jit(jit) => self.call_jit(jit, args, sizes, &size_args),
+        }
+    }
+
+    #[cfg(feature = "llvm")]
+    fn call_jit(
+        &self,
+        jit: &codegen::Jit,
+        args: &[Vec<Tensor>],
+        sizes: &Sizes,
+        size_args: &[i64],
+    ) -> Result<Outcome, Fault> {
+        use codegen::{Arg, RunError, Slice, SliceMut};
+        use lang::prim::Scalar;
+        let def = &self.entry.def;
+        let shapes = lang::leaves::leaves(&def.result).unwrap_or_default();
+        let mut result = vec![];
+        for leaf in shapes {
+            let shape = leaf.shape.iter().map(|n| Some(sizes.eval(n)?.max(0) as usize));
+            let shape: Option<Vec<usize>> = shape.collect();
+            let shape = shape.ok_or_else(|| Fault::Bug("the result's size is unknown".into()))?;
+            let count = shape.iter().product();
+            let data = match leaf.scalar {
+                Scalar::Real => Numbers::Real(vec![0.0; count]),
+                Scalar::Int => Numbers::Int(vec![0; count]),
+                Scalar::Bool => Numbers::Bool(vec![false; count]),
+            };
+            result.push(Tensor { shape, data });
+        }
+        let sizes = size_args.iter().map(|n| Arg::Int(*n));
+        let ins = args.iter().flatten().map(|leaf| match (&leaf.data, leaf.shape.is_empty()) {
+            (Numbers::Real(xs), true) => Arg::Real(xs[0]),
+            (Numbers::Int(xs), true) => Arg::Int(xs[0]),
+            (Numbers::Bool(xs), true) => Arg::Bool(xs[0]),
+            (Numbers::Real(xs), false) => Arg::In(Slice::Reals(xs)),
+            (Numbers::Int(xs), false) => Arg::In(Slice::Ints(xs)),
+            (Numbers::Bool(xs), false) => Arg::In(Slice::Bools(xs)),
+        });
+        let outs = result.iter_mut().map(|leaf| {
+            Arg::Out(match &mut leaf.data {
+                Numbers::Real(xs) => SliceMut::Reals(xs),
+                Numbers::Int(xs) => SliceMut::Ints(xs),
+                Numbers::Bool(xs) => SliceMut::Bools(xs),
+            })
+        });
+        let mut all: Vec<Arg> = sizes.chain(ins).chain(outs).collect();
+        let ran = jit.call(&def.name, &mut all);
+        drop(all);
+        match ran {
+            Ok(()) => Ok(Outcome { result, cost: None }),
+            Err(RunError::Failed { failure, site, details }) => Err(Fault::Failed { failure, site, details }),
+            Err(RunError::OutOfMemory) => Err(Fault::Limit("out of memory".into())),
+            Err(RunError::Arguments(message)) => Err(Fault::Bug(message)),
+        }
+    }
+}
+
+fn loop_arg(leaf: &Tensor) -> loops::eval::Arg {
+    use lang::core::Lit;
+    use loops::eval::{Arg, Array, Data};
+    match (&leaf.data, leaf.shape.is_empty()) {
+        (Numbers::Real(xs), true) => Arg::Scalar(Lit::Real(xs[0])),
+        (Numbers::Int(xs), true) => Arg::Scalar(Lit::Int(xs[0])),
+        (Numbers::Bool(xs), true) => Arg::Scalar(Lit::Bool(xs[0])),
+        (data, false) => {
+            let data = match data {
+                Numbers::Real(xs) => Data::Real(xs.clone()),
+                Numbers::Int(xs) => Data::Int(xs.clone()),
+                Numbers::Bool(xs) => Data::Bool(xs.clone()),
+            };
+            Arg::Array(Array { shape: leaf.shape.clone(), data })
+        }
+    }
+}
