@@ -1,5 +1,6 @@
 //! Statements to LLVM IR, one arm each. Values are SSA values; carried scalars and results of branches are phis.
 
+use crate::hints;
 use crate::llvm::Unit;
 use crate::memory::Place;
 use crate::{Result, malformed};
@@ -227,7 +228,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         self.loop_body(&f.body)?;
         let next = if f.down { index } else { self.b.build_int_nsw_add(k, one, "")? };
         counter.add_incoming(&[(&next, self.here())]);
-        self.close_loop(&f.carried, &phis, header)?;
+        self.close_loop(&f.carried, &phis, header, hints::of_loop(f))?;
         self.b.position_at_end(done);
         Ok(phis.iter().map(|p| p.as_basic_value()).collect())
     }
@@ -244,7 +245,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         self.b.build_conditional_branch(cond, body, done)?;
         self.b.position_at_end(body);
         self.loop_body(&w.body)?;
-        self.close_loop(&w.carried, &phis, header)?;
+        self.close_loop(&w.carried, &phis, header, &[])?;
         self.b.position_at_end(done);
         for (c, phi) in w.carried.iter().zip(&phis) {
             self.set(c.result, phi.as_basic_value())?;
@@ -273,11 +274,12 @@ impl<'u, 'c> Gen<'u, 'c> {
         carried: &[Carried],
         phis: &[PhiValue<'c>],
         header: BasicBlock<'c>,
+        wishes: &[(&str, Option<u64>)],
     ) -> Result<()> {
         for (c, phi) in carried.iter().zip(phis) {
             phi.add_incoming(&[(&self.get(c.next)?, self.here())]);
         }
-        self.b.build_unconditional_branch(header)?;
+        hints::attach(self.u.cx, self.b.build_unconditional_branch(header)?, wishes);
         Ok(())
     }
 

@@ -23,6 +23,7 @@ impl Cpu {
                 disassembler: false,
                 ..InitializationConfig::default()
             };
+            crate::hints::set_up();
             Target::initialize_native(&config).map_err(CodegenError)?;
             Ok(Cpu {
                 name: TargetMachine::get_host_cpu_name().to_string(),

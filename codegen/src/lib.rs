@@ -5,9 +5,11 @@
 //! | [`jit`] | compile and call in this process |
 //! | [`object`] | `.o`, `.so`, `.ll`, `.s`, a C header |
 //! | `llvm`, `body`, `ops`, `math`, `memory`, `parallel` | Proc → LLVM IR: entry points, statements, scalar operations, math functions, buffers, parallel loops |
+//! | `hints` | what LLVM is told about loops |
 //! | `host` | the machine compiled for: target machine, optimisation pipeline |
 
 mod body;
+mod hints;
 mod host;
 pub mod jit;
 mod llvm;

@@ -1,6 +1,7 @@
 //! Buffers: row-major addressing, local memory, whole-buffer operations.
 
 use crate::body::Gen;
+use crate::hints;
 use crate::{Result, malformed};
 use inkwell::attributes::AttributeLoc;
 use inkwell::intrinsics::Intrinsic;
@@ -273,7 +274,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         body(self, k)?;
         let next = self.b.build_int_nsw_add(k, self.int(1), "")?;
         i.add_incoming(&[(&next, self.here())]);
-        self.b.build_unconditional_branch(header)?;
+        hints::attach(self.u.cx, self.b.build_unconditional_branch(header)?, hints::MODEST);
         self.b.position_at_end(done);
         Ok(())
     }

@@ -1,0 +1,368 @@
+//! Compiled code, strict and with scalar math, gives the bits of the loop evaluator: on the procedures built by hand, and on random ones.
+
+mod common;
+
+use codegen::{Arg, Jit, Options, RunError, Slice, SliceMut};
+use common::*;
+use lang::core::Lit;
+use lang::diag::Failure;
+use lang::loops::eval::{self, Array, Data, Stop};
+use lang::loops::*;
+use lang::prim::Scalar;
+
+const STRICT: Options =
+    Options { strict: true, scalar_math: true, fast_math: false, opt_level: 3, threads: 1 };
+
+/// Runs on the evaluator and on compiled code: the same failure, or the same bits (any NaN is as good as another).
+fn agree(p: &Proc, args: &[eval::Arg]) {
+    verify::verify(p).unwrap_or_else(|e| panic!("{e}\n{}", text::print(p)));
+    let expected = eval::run(p, args);
+    for options in [STRICT, Options { opt_level: 0, ..STRICT }] {
+        let jit = Jit::compile(std::slice::from_ref(p), &options).unwrap();
+        let got = call(&jit, p, args);
+        match (&expected, got) {
+            (Ok(expected), Ok(outs)) => {
+                for (a, b) in expected.outs.iter().zip(&outs) {
+                    assert!(same(&a.data, b), "{options:?}\n{}\n{:?}\n{b:?}", text::print(p), a.data);
+                }
+            }
+            (
+                Err(Stop::Failed { failure, site, details }),
+                Err(RunError::Failed { failure: f, site: s, details: d }),
+            ) => assert_eq!((failure, site, details), (&f, &s, &d)),
+            (expected, got) => panic!("{expected:?} {got:?}\n{}", text::print(p)),
+        }
+    }
+}
+
+fn same(a: &Data, b: &Data) -> bool {
+    match (a, b) {
+        (Data::Real(a), Data::Real(b)) => {
+            a.iter().zip(b).all(|(x, y)| x.to_bits() == y.to_bits() || (x.is_nan() && y.is_nan()))
+        }
+        (a, b) => a == b,
+    }
+}
+
+fn call(jit: &Jit, p: &Proc, args: &[eval::Arg]) -> Result<Vec<Data>, RunError> {
+    let mut given = args.iter();
+    let mut ints = std::collections::HashMap::new();
+    let mut outs: Vec<Data> = vec![];
+    for q in &p.params {
+        match q {
+            Param::Scalar(v) => {
+                if let eval::Arg::Scalar(Lit::Int(k)) = given.next().unwrap() {
+                    ints.insert(*v, *k);
+                }
+            }
+            Param::Array(b) if p.info(*b).kind == BufKind::Out => {
+                let n: i64 = p
+                    .info(*b)
+                    .shape
+                    .iter()
+                    .map(|d| match d {
+                        Operand::Val(v) => ints[v],
+                        Operand::Int(k) => *k,
+                        _ => 0,
+                    })
+                    .product();
+                outs.push(match p.info(*b).elem {
+                    Scalar::Real => Data::Real(vec![0.5; n as usize]),
+                    Scalar::Int => Data::Int(vec![5; n as usize]),
+                    Scalar::Bool => Data::Bool(vec![true; n as usize]),
+                });
+            }
+            Param::Array(_) => {
+                given.next();
+            }
+        }
+    }
+    let (mut given, mut out) = (args.iter(), outs.iter_mut());
+    let mut passed: Vec<Arg> = p
+        .params
+        .iter()
+        .map(|q| match q {
+            Param::Array(b) if p.info(*b).kind == BufKind::Out => Arg::Out(match out.next().unwrap() {
+                Data::Real(v) => SliceMut::Reals(v),
+                Data::Int(v) => SliceMut::Ints(v),
+                Data::Bool(v) => SliceMut::Bools(v),
+            }),
+            Param::Scalar(_) | Param::Array(_) => match given.next().unwrap() {
+                eval::Arg::Scalar(Lit::Int(k)) => Arg::Int(*k),
+                eval::Arg::Scalar(Lit::Real(x)) => Arg::Real(*x),
+                eval::Arg::Scalar(Lit::Bool(b)) => Arg::Bool(*b),
+                eval::Arg::Array(Array { data: Data::Real(v), .. }) => Arg::In(Slice::Reals(v)),
+                eval::Arg::Array(Array { data: Data::Int(v), .. }) => Arg::In(Slice::Ints(v)),
+                eval::Arg::Array(Array { data: Data::Bool(v), .. }) => Arg::In(Slice::Bools(v)),
+            },
+        })
+        .collect();
+    jit.call(&p.name, &mut passed)?;
+    drop(passed);
+    Ok(outs)
+}
+
+fn n(k: usize) -> eval::Arg {
+    eval::Arg::Scalar(Lit::Int(k as i64))
+}
+fn xs(shape: &[usize], seed: u64) -> eval::Arg {
+    eval::Arg::Array(Array::reals(shape, numbers(shape.iter().product(), seed)))
+}
+
+#[test]
+fn procedures_built_by_hand() {
+    for k in [0, 1, 7, 3000] {
+        agree(&dot(), &[n(k), xs(&[k], 1), xs(&[k], 2)]);
+        agree(&logistic(), &[n(k), n(5), xs(&[5], 3), xs(&[k, 5], 4), xs(&[k], 5)]);
+    }
+}
+
+/// A source of random choices.
+struct Random(u64);
+impl Random {
+    fn below(&mut self, n: usize) -> usize {
+        self.0 = self.0.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        ((self.0 >> 33) % n as u64) as usize
+    }
+    fn of<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
+
+const ONE: &[Op] = &[Op::FNeg, Op::FAbs, Op::FSqrt, Op::FFloor, Op::FCeil, Op::FRound, Op::FTrunc];
+const TWO: &[Op] = &[Op::FAdd, Op::FSub, Op::FMul, Op::FDiv];
+const COMPARE: &[Op] = &[Op::FEq, Op::FNe, Op::FLt, Op::FLe];
+const INTS: &[Op] =
+    &[Op::IAdd, Op::ISub, Op::IMul, Op::IDiv, Op::IMod, Op::IXor, Op::IAnd, Op::IShl, Op::IShr];
+const COMPARE_INTS: &[Op] = &[Op::IEq, Op::INe, Op::ILt, Op::ILe];
+const BOOLS: &[Op] = &[Op::BAnd, Op::BOr, Op::BEq];
+const MATH: &[Math] = &[
+    Math::Exp,
+    Math::Expm1,
+    Math::Log,
+    Math::Log1p,
+    Math::Log2,
+    Math::Log10,
+    Math::Sin,
+    Math::Cos,
+    Math::Tan,
+    Math::Asin,
+    Math::Acos,
+    Math::Atan,
+    Math::Sinh,
+    Math::Cosh,
+    Math::Tanh,
+    Math::Asinh,
+    Math::Acosh,
+    Math::Atanh,
+    Math::Erf,
+    Math::Erfc,
+    Math::Lgamma,
+    Math::Digamma,
+    Math::Trigamma,
+    Math::NormalQuantile,
+];
+const MATH_TWO: &[Math] = &[Math::Atan2, Math::Hypot, Math::Pow];
+
+/// The operands in scope, by type.
+#[derive(Clone)]
+struct Scope {
+    reals: Vec<Operand>,
+    ints: Vec<Operand>,
+    bools: Vec<Operand>,
+}
+
+struct Gen {
+    r: Random,
+    b: Build,
+    size: Operand,
+    x: Buf,
+    y: Buf,
+    k: Buf,
+    work: Buf,
+}
+
+impl Gen {
+    fn index(&mut self, s: &Scope) -> Operand {
+        let k = self.r.of(&s.ints);
+        self.b.op(Op::IMod, &[k, self.size])
+    }
+    /// A real that is no NaN, whose bits may be looked at.
+    fn number(&mut self, s: &Scope) -> Operand {
+        let x = self.r.of(&s.reals);
+        let ok = self.b.op(Op::FEq, &[x, x]);
+        self.b.op(Op::Select, &[ok, x, r(1.5)])
+    }
+    fn statement(&mut self, s: &mut Scope, depth: usize) {
+        let (x, y) = (self.r.of(&s.reals), self.r.of(&s.reals));
+        let (j, k) = (self.r.of(&s.ints), self.r.of(&s.ints));
+        let (p, q) = (self.r.of(&s.bools), self.r.of(&s.bools));
+        let choice = self.r.below(if depth > 0 { 26 } else { 21 });
+        match choice {
+            0..=3 => {
+                let op = self.r.of(TWO);
+                let t = self.b.op(op, &[x, y]);
+                s.reals.push(t)
+            }
+            4 => {
+                let op = self.r.of(ONE);
+                let t = self.b.op(op, &[x]);
+                s.reals.push(t)
+            }
+            5 => {
+                let op = self.r.of(COMPARE);
+                let t = self.b.op(op, &[x, y]);
+                s.bools.push(t)
+            }
+            6..=7 => {
+                let op = self.r.of(INTS);
+                let t = self.b.op(op, &[j, k]);
+                s.ints.push(t)
+            }
+            8 => {
+                let op = self.r.of(COMPARE_INTS);
+                let t = self.b.op(op, &[j, k]);
+                s.bools.push(t)
+            }
+            9 => {
+                let op = self.r.of(BOOLS);
+                let t = self.b.op(op, &[p, q]);
+                s.bools.push(t)
+            }
+            10 => {
+                let t = self.b.op(Op::BNot, &[p]);
+                s.bools.push(t)
+            }
+            11..=12 => {
+                let m = self.r.of(MATH);
+                let t = self.b.math(m, &[x]);
+                s.reals.push(t)
+            }
+            13 => {
+                let m = self.r.of(MATH_TWO);
+                let t = self.b.math(m, &[x, y]);
+                s.reals.push(t)
+            }
+            14 => {
+                let e = if self.r.below(2) == 0 { k } else { int(self.r.below(9) as i64 - 4) };
+                let t = self.b.math(Math::PowInt, &[x, e]);
+                s.reals.push(t)
+            }
+            15 => {
+                let t = self.b.op(Op::IToF, &[k]);
+                s.reals.push(t);
+                let t = self.b.op(Op::FToI, &[x]);
+                s.ints.push(t)
+            }
+            16 => {
+                let x = self.number(s);
+                let t = self.b.op(Op::FBits, &[x]);
+                s.ints.push(t);
+                let y = self.r.of(&s.reals);
+                let t = self.b.op(Op::FCopySign, &[y, x]);
+                s.reals.push(t)
+            }
+            17 => {
+                let t = self.b.op(Op::Select, &[p, x, y]);
+                s.reals.push(t)
+            }
+            18 => {
+                let i = self.index(s);
+                let buf = self.r.of(&[self.x, self.work]);
+                let t = self.b.load(buf, &[i]);
+                s.reals.push(t)
+            }
+            19 => {
+                let i = self.index(s);
+                self.b.store(self.work, &[i], x)
+            }
+            20 => {
+                let i = self.index(s);
+                self.b.accum(self.y, &[i], x)
+            }
+            21 => {
+                let mut arm = || {
+                    let outer = std::mem::take(&mut self.b.code);
+                    let mut inner = s.clone();
+                    (0..4).for_each(|_| self.statement(&mut inner, depth - 1));
+                    let result = self.r.of(&inner.reals);
+                    (std::mem::replace(&mut self.b.code, outer), result)
+                };
+                let ((then, t), (els, e)) = (arm(), arm());
+                let dst = self.b.p.val(Scalar::Real, "c");
+                self.b.code.push(Stmt::If(If { cond: p, then, els, results: vec![(dst, t, e)] }));
+                s.reals.push(v(dst))
+            }
+            22 => self.b.store(self.k, &[], k),
+            _ => {
+                let extent = int(self.r.below(6) as i64);
+                let down = self.r.below(2) == 0;
+                let sum = self.r.below(2) == 0;
+                let index = self.b.p.val(Scalar::Int, "i");
+                let (a, m) = (self.b.p.val(Scalar::Real, "a"), self.b.p.val(Scalar::Int, "m"));
+                let outer = std::mem::take(&mut self.b.code);
+                let mut inner = s.clone();
+                inner.ints.extend([v(index), v(m)]);
+                if !sum {
+                    inner.reals.push(v(a))
+                }
+                (0..5).for_each(|_| self.statement(&mut inner, depth - 1));
+                let mut next = self.r.of(&inner.reals);
+                if sum {
+                    next = self.b.op(Op::FAdd, &[v(a), next])
+                }
+                let next_m = self.r.of(&inner.ints);
+                let body = std::mem::replace(&mut self.b.code, outer);
+                let (ra, rm) = (self.b.p.val(Scalar::Real, "ra"), self.b.p.val(Scalar::Int, "rm"));
+                let kind = if sum { CarriedKind::Sum } else { CarriedKind::Sequential };
+                let carried = vec![
+                    Carried { param: a, init: x, next, result: ra, kind },
+                    Carried { param: m, init: k, next: next_m, result: rm, kind: CarriedKind::Sequential },
+                ];
+                self.b.code.push(Stmt::For(For {
+                    index,
+                    extent,
+                    down,
+                    carried,
+                    body,
+                    parallel: Parallel::No,
+                }));
+                s.reals.push(v(ra));
+                s.ints.push(v(rm));
+            }
+        }
+    }
+}
+
+fn random(seed: u64) -> Proc {
+    let mut b = Build::new("random");
+    let (size, z) = (b.size("n"), b.scalar(Scalar::Real, "z"));
+    let x = b.input("x", &[size]);
+    let (y, k) = (b.output("y", &[size]), b.array(BufKind::Out, Scalar::Int, "k", &[]));
+    let work = b.local("work", &[size]);
+    b.fill(y, r(0.0));
+    b.fill(work, z);
+    b.store(k, &[], size);
+    let mut g = Gen { r: Random(seed), b, size, x, y, k, work };
+    let mut s = Scope {
+        reals: vec![z, r(0.5), r(-2.0)],
+        ints: vec![size, int(3), int(-1)],
+        bools: vec![Operand::Bool(true)],
+    };
+    (0..25).for_each(|_| g.statement(&mut s, 2));
+    let Gen { mut b, .. } = g;
+    b.check(*s.bools.last().unwrap(), Failure::SizeMismatch, &[*s.ints.last().unwrap()]);
+    b.each(size, |b, i| {
+        let t = b.load(work, &[i]);
+        b.accum(y, &[i], t);
+    });
+    b.done()
+}
+
+#[test]
+fn random_procedures() {
+    for seed in 0..60 {
+        let p = random(seed * 7919 + 1);
+        agree(&p, &[n(6), eval::Arg::Scalar(Lit::Real(0.75)), xs(&[6], seed + 1)]);
+    }
+}
