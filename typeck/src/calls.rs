@@ -177,10 +177,11 @@ impl Infer<'_> {
             let f = Te::var(var, ty, at);
             return self.apply_all(env, f, args, span);
         }
-        if name == "zero"
-            && let Some(targs) = targs
+        if let Some(targs) = targs
+            && matches!(name, "zero" | "unread")
         {
-            return self.cartesian_zero(env, targs, at);
+            let f = self.of_type(env, name, targs, at);
+            return self.apply_all(env, f, args, span);
         }
         if let Some(op) = Operator::find(name) {
             let instance = self.differentiation(op, at, args);
@@ -392,23 +393,27 @@ impl Infer<'_> {
         self.apply_all(env, t, &args[given..], span)
     }
 
-    /// zero[τ] as a Cartesian value
-    fn cartesian_zero(&mut self, env: &Env, targs: &[TyArg], at: Span) -> Te {
+    /// zero[τ] as a Cartesian value, unread[τ]
+    fn of_type(&mut self, env: &Env, name: &str, targs: &[TyArg], at: Span) -> Te {
+        let zero = name == "zero";
         let ty = match targs {
             [TyArg::Ty(t)] => {
                 let ty = self.written(env, t);
-                Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 }.linear(&ty, t.span);
+                if zero {
+                    let mut types = Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 };
+                    types.linear(&ty, t.span);
+                }
                 ty
             }
             _ => {
                 self.report(
-                    Diagnostic::new(codes::TYPE_ARGUMENTS, "`zero` takes one type: zero[τ]")
+                    Diagnostic::new(codes::TYPE_ARGUMENTS, format!("`{name}` takes one type: {name}[τ]"))
                         .label(at, "here"),
                 );
                 T::Error
             }
         };
-        Te::new(K::Zero, ty, at)
+        Te::new(if zero { K::Zero } else { K::Unread }, ty, at)
     }
 
     /// The types of a differentiation operator at its uses: f : τ → σ first.
@@ -416,9 +421,14 @@ impl Infer<'_> {
         let (tau, sigma) = (self.metas.fresh(), self.metas.fresh());
         let f = T::fun(tau.clone(), sigma.clone());
         let place = args.first().map_or(at, |e| e.span);
-        let mut derived = |of: &T, at: &T| {
+        let mut derived = |of: &T, real: &T| {
             let result = self.metas.fresh();
-            self.pending.push(Constraint::Derived { of: of.clone(), at: at.clone(), result: result.clone() });
+            self.pending.push(Constraint::Derived {
+                of: of.clone(),
+                at: real.clone(),
+                result: result.clone(),
+                span: at,
+            });
             result
         };
         let (extra, result) = match op {

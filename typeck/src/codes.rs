@@ -35,6 +35,7 @@ codes! {
     EQUALITY = "E0309", "`==` on functions";
     TOO_DEEP = "E0310", "an expression nested too deeply";
     UNSUPPORTED = "E0311", "a construct that this version does not have";
+    TYPE_TOO_LARGE = "E0313", "a type too large to work with";
     PATTERN = "E0312", "a pattern that cannot be used here";
     SIZE_MISMATCH = "E0401", "two sizes that differ";
     SHAPE_MISMATCH = "E0402", "operands of different shapes";

@@ -22,7 +22,7 @@ pub enum Constraint {
     /// a @ b : result
     MatMul { a: T, b: T, result: T, span: Span },
     /// result is D of, with `at` for every real
-    Derived { of: T, at: T, result: T },
+    Derived { of: T, at: T, result: T, span: Span },
     /// what `op` differentiates must be real
     RealResult { ty: T, op: &'static str, span: Span },
 }
@@ -94,6 +94,12 @@ impl Infer<'_> {
 
     /// Runs the waiting constraints until none can fire.
     pub fn solve(&mut self) {
+        let outer = std::mem::replace(&mut self.solving, true);
+        self.solve_all();
+        self.solving = outer;
+    }
+
+    fn solve_all(&mut self) {
         loop {
             let mut progress = false;
             let waiting = std::mem::take(&mut self.pending);
@@ -277,13 +283,13 @@ impl Infer<'_> {
                 }
             },
             Constraint::MatMul { a, b, result, span } => self.fire_matmul(a, b, result, *span),
-            Constraint::Derived { of, at, result } => {
+            Constraint::Derived { of, at, result, span } => {
                 let of = self.metas.zonk(of);
                 if of.has_meta() {
                     return Waits;
                 }
                 let derived = if of.first_order() { of.tangent(at) } else { T::Error };
-                self.agree(&derived, result, Span::default())
+                self.agree(&derived, result, *span)
             }
             Constraint::RealResult { ty, op, span } => match self.metas.resolve(ty) {
                 T::Real | T::Error => Done,
@@ -450,8 +456,16 @@ impl Infer<'_> {
         }
     }
 
+    /// As a person says it: an open numeral is a number.
+    pub fn shown(&self, t: &T) -> String {
+        match self.metas.zonk(t) {
+            T::Meta(m) if self.metas.is_number(m) => "a number".into(),
+            t => t.show(),
+        }
+    }
+
     fn bad_operands(&mut self, op: &str, args: &[T], result: &T, span: Span, spans: &[Span]) -> Outcome {
-        let shown: Vec<String> = args.iter().map(|t| self.metas.zonk(t).show()).collect();
+        let shown: Vec<String> = args.iter().map(|t| self.shown(t)).collect();
         let bases: Vec<Option<Scalar>> = args
             .iter()
             .map(|t| match self.shape(t) {

@@ -126,7 +126,18 @@ impl<'s> Elaborate<'s> {
         for v in t.size_vars() {
             self.in_scope(&v, &t.show(), span);
         }
+        if let Some(k) = negative_size(&t) {
+            self.negative(k, span);
+        }
         t
+    }
+
+    fn negative(&mut self, k: i64, span: Span) {
+        let d = Diagnostic::new(codes::NEGATIVE_SIZE, format!("the size {k} is below zero"))
+            .label(span, "an array cannot have this size");
+        if !self.inf.diags.contains(&d) {
+            self.inf.report(d);
+        }
     }
 
     fn in_scope(&mut self, v: &Var, shown: &str, span: Span) {
@@ -436,6 +447,7 @@ impl<'s> Elaborate<'s> {
             K::As(e) => self.assert_sizes(e, &t.ty, span),
             K::MatMul(a, b) => self.matmul(a, b, span),
             K::Zero => Arc::new(Term::Zero(self.ltype(&t.ty, span))),
+            K::Unread => Arc::new(Term::Unread(self.ty(&t.ty, span))),
             K::Error => unit(),
         }
     }
@@ -464,7 +476,7 @@ impl<'s> Elaborate<'s> {
         let_(x, value, wrap(parts, body))
     }
 
-    fn position(&mut self, record: &T, field: &str) -> usize {
+    pub fn position(&mut self, record: &T, field: &str) -> usize {
         match self.inf.metas.resolve(record) {
             T::Record(fs) => fs.iter().position(|(x, _)| &**x == field).unwrap_or(0),
             _ => 0,
@@ -477,10 +489,7 @@ impl<'s> Elaborate<'s> {
             return t;
         }
         if let Some(k) = n.as_constant() {
-            self.inf.report(
-                Diagnostic::new(codes::NEGATIVE_SIZE, format!("the size {k} is below zero"))
-                    .label(span, "an array cannot have this size"),
-            );
+            self.negative(k, span);
             return t;
         }
         let value = lang::core::make::size(n);
@@ -841,6 +850,17 @@ impl<'s> Elaborate<'s> {
             },
             builtin::Body::Core(make) => make(self, given),
         }
+    }
+}
+
+/// A size in the type that is a number below zero.
+fn negative_size(t: &T) -> Option<i64> {
+    match t {
+        T::Array(n, e) => n.as_constant().filter(|k| *k < 0).or_else(|| negative_size(e)),
+        T::Tuple(ts) => ts.iter().find_map(negative_size),
+        T::Record(fs) => fs.iter().find_map(|(_, t)| negative_size(t)),
+        T::Fun(a, b) | T::Lin(a, b) | T::Copower(a, b) => negative_size(a).or_else(|| negative_size(b)),
+        T::Real | T::Int | T::Bool | T::Param(_) | T::Meta(_) | T::Error => None,
     }
 }
 

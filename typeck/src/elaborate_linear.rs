@@ -76,6 +76,16 @@ impl Elaborate<'_> {
             LK::Neg(a) => self.minus(a),
             LK::Tuple(ts) => l::tuple(ts.iter().map(|t| self.linear(t)).collect::<Vec<_>>()),
             LK::Proj(a, i) => l::proj(self.linear(a), *i),
+            LK::Record(fields) => {
+                let mut parts: Vec<(&str, Lin)> =
+                    fields.iter().map(|(x, t)| (&**x, self.linear(t))).collect();
+                parts.sort_by(|a, b| a.0.cmp(b.0));
+                l::tuple(parts.into_iter().map(|(_, t)| t))
+            }
+            LK::Field(t, x) => {
+                let position = self.position(&t.ty, x);
+                l::proj(self.linear(t), position)
+            }
             LK::Coproj { env, up, term } => {
                 let env = self.ltype(env, span);
                 l::coproj(env, *up, self.linear(term))

@@ -122,11 +122,12 @@ impl Env {
 pub struct Types<'a> {
     pub aliases: &'a BTreeMap<String, Alias>,
     pub diags: &'a mut Vec<Diagnostic>,
-    /// Aliases being expanded.
+    /// How many aliases have been expanded.
     pub depth: usize,
 }
 
-const ALIAS_DEPTH: usize = 64;
+/// Expansions of aliases in one type.
+const ALIAS_LIMIT: usize = 1000;
 
 impl Types<'_> {
     fn report(&mut self, d: Diagnostic) -> T {
@@ -151,10 +152,15 @@ impl Types<'_> {
             TyKind::Record(fs) => {
                 T::record(fs.iter().map(|(x, t)| (x.node.as_str().into(), self.ty(scope, t))).collect())
             }
-            TyKind::Array(n, t) => T::array(self.size(scope, n), self.ty(scope, t)),
+            TyKind::Array(n, t) => {
+                let (n, t) = (self.size(scope, n), self.ty(scope, t));
+                n.map_or(T::Error, |n| T::array(n, t))
+            }
             TyKind::Power(t, dims) => {
-                let dims: Vec<Size> = dims.iter().map(|n| self.size(scope, n)).collect();
-                T::arrays(&dims, self.ty(scope, t))
+                let dims: Vec<Option<Size>> = dims.iter().map(|n| self.size(scope, n)).collect();
+                let t = self.ty(scope, t);
+                let dims: Option<Vec<Size>> = dims.into_iter().collect();
+                dims.map_or(T::Error, |dims| T::arrays(&dims, t))
             }
             TyKind::Fun(a, b) => T::fun(self.ty(scope, a), self.ty(scope, b)),
             TyKind::LinFun(a, b) => {
@@ -212,11 +218,16 @@ impl Types<'_> {
             let d = suggest::with(d, &name.node, known);
             return self.report(d);
         };
-        if self.depth >= ALIAS_DEPTH {
-            let d =
-                Diagnostic::new(codes::CYCLIC_ALIAS, format!("the type `{}` refers to itself", name.node))
-                    .label(name.span, "expanding it never ends");
-            return self.report(d);
+        if self.depth >= ALIAS_LIMIT {
+            let d = Diagnostic::new(codes::TYPE_TOO_LARGE, format!("the type `{}` is too large", name.node))
+                .label(name.span, format!("more than {ALIAS_LIMIT} aliases in it"));
+            // Once is enough.
+            return if self.depth == ALIAS_LIMIT {
+                self.depth += 1;
+                self.report(d)
+            } else {
+                T::Error
+            };
         }
         if alias.params.len() != args.len() {
             let d = Diagnostic::new(
@@ -249,18 +260,16 @@ impl Types<'_> {
             }
         }
         self.depth += 1;
-        let t = self.ty(&inner, &alias.ty);
-        self.depth -= 1;
-        t
+        self.ty(&inner, &alias.ty)
     }
 
     /// A size given as an argument; a bare name parses as a type.
     pub fn size_argument(&mut self, scope: &TypeScope, arg: &TyArg, at: Span) -> Option<Size> {
         match arg {
-            TyArg::Size(n) => Some(self.size(scope, n)),
+            TyArg::Size(n) => self.size(scope, n),
             TyArg::Ty(Ty { node: TyKind::Name(x, args), span }) if args.is_empty() => {
                 let n = SizeExpr { node: SizeKind::Var(x.node.clone()), span: *span };
-                Some(self.size(scope, &n))
+                self.size(scope, &n)
             }
             TyArg::Ty(t) => {
                 let d = Diagnostic::new(codes::TYPE_ARGUMENTS, "a size is required here, this is a type")
@@ -272,35 +281,35 @@ impl Types<'_> {
         }
     }
 
-    pub fn size(&mut self, scope: &TypeScope, n: &SizeExpr) -> Size {
+    /// A size as written; None where something in it was reported.
+    pub fn size(&mut self, scope: &TypeScope, n: &SizeExpr) -> Option<Size> {
         let combine = |s: &mut Self, a: &SizeExpr, b: &SizeExpr, f: fn(&Size, &Size) -> Option<Size>| {
-            let (x, y) = (s.size(scope, a), s.size(scope, b));
-            f(&x, &y).unwrap_or_else(|| {
-                s.diags.push(
-                    Diagnostic::new(codes::SIZE_OVERFLOW, "this size does not fit in 64 bits")
-                        .label(n.span, "too large"),
-                );
-                Size::default()
-            })
+            let (x, y) = (s.size(scope, a)?, s.size(scope, b)?);
+            let out = f(&x, &y);
+            if out.is_none() {
+                let d = Diagnostic::new(codes::SIZE_OVERFLOW, "this size does not fit in 64 bits");
+                s.diags.push(d.label(n.span, "too large"));
+            }
+            out
         };
         match &n.node {
-            SizeKind::Int(k) => Size::constant(*k),
-            SizeKind::Var(x) => match scope.sizes.get(x) {
-                Some(s) => s.clone(),
-                None => {
-                    let d = Diagnostic::new(codes::UNKNOWN_SIZE, format!("the size `{x}` is not in scope"))
-                        .label(n.span, "not bound here");
-                    let d = suggest::with(d, x, scope.sizes.keys().map(String::as_str));
-                    let help = format!("bind it in the definition's brackets: [{x}]");
-                    self.diags.push(if d.help.is_some() { d } else { d.help(help) });
-                    Size::default()
+            SizeKind::Int(k) => Some(Size::constant(*k)),
+            SizeKind::Var(x) => {
+                if let Some(s) = scope.sizes.get(x) {
+                    return Some(s.clone());
                 }
-            },
+                let d = Diagnostic::new(codes::UNKNOWN_SIZE, format!("the size `{x}` is not in scope"))
+                    .label(n.span, "not bound here");
+                let d = suggest::with(d, x, scope.sizes.keys().map(String::as_str));
+                let help = format!("bind it in the definition's brackets: [{x}]");
+                self.diags.push(if d.help.is_some() { d } else { d.help(help) });
+                None
+            }
             SizeKind::Exists(k) => {
                 let d = Diagnostic::new(codes::UNSUPPORTED, format!("the size ?{k} cannot be written here"))
                     .label(n.span, "existential sizes are opened by `let`");
                 self.diags.push(d);
-                Size::default()
+                None
             }
             SizeKind::Add(a, b) => combine(self, a, b, Size::checked_add),
             SizeKind::Sub(a, b) => combine(self, a, b, |x, y| x.checked_add(&y.checked_neg()?)),

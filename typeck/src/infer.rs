@@ -17,6 +17,12 @@ use std::collections::{HashMap, HashSet};
 /// Expressions nested deeper than this are refused. (Each level of a chain of `let`s or operators counts.)
 pub const DEPTH_LIMIT: usize = 4000;
 
+/// Types with more parts than this are refused.
+pub const TYPE_LIMIT: usize = 10_000;
+
+/// Polynomials with more terms than this are not followed.
+const POLYNOMIAL_LIMIT: usize = 256;
+
 pub struct Infer<'s> {
     pub sigs: &'s Signatures,
     pub metas: Metas,
@@ -34,6 +40,7 @@ pub struct Infer<'s> {
     pub inputs: HashMap<String, (Var, T, Vec<Var>)>,
     pub depth: usize,
     pub depth_reported: bool,
+    pub solving: bool,
 }
 
 /// Why a type is required, for the message when it is not met.
@@ -67,6 +74,7 @@ impl<'s> Infer<'s> {
             inputs: HashMap::new(),
             depth: 0,
             depth_reported: false,
+            solving: false,
         }
     }
 
@@ -103,10 +111,12 @@ impl<'s> Infer<'s> {
     }
 
     pub fn mismatch(&mut self, span: Span, found: &T, want: &T, why: Why, clash: Clash) {
+        if !self.solving {
+            // What waits may say more about the types to show.
+            self.solve();
+        }
         let (found, want) = (self.metas.zonk(found), self.metas.zonk(want));
-        let number = |t: &T| matches!(t, T::Meta(m) if self.metas.is_number(*m));
-        let show = |t: &T| if number(t) { "a number".to_string() } else { t.show() };
-        let (f, w) = (show(&found), show(&want));
+        let (f, w) = (self.shown(&found), self.shown(&want));
         let (what, place) = match why {
             Why::Context => (format!("{w} is required here"), None),
             Why::Argument { function, number, name } => {
@@ -147,6 +157,10 @@ impl<'s> Infer<'s> {
                 )
                 .label(span, format!("a part of this would have type {t}"))
             }
+            Clash::Negative(n, k) => {
+                Diagnostic::new(codes::NEGATIVE_SIZE, format!("{what}, this is {f}: {n} would be {k}"))
+                    .label(span, format!("this has type {f}"))
+            }
             Clash::Overflow => Diagnostic::new(codes::SIZE_OVERFLOW, "a size does not fit in 64 bits")
                 .label(span, "too large"),
         };
@@ -161,7 +175,7 @@ impl<'s> Infer<'s> {
                 (T::Fun(..), _) => d.help("an argument may be missing"),
                 _ => d,
             },
-            Clash::Sizes(..) | Clash::Infinite(_) | Clash::Overflow => d,
+            Clash::Sizes(..) | Clash::Infinite(_) | Clash::Negative(..) | Clash::Overflow => d,
         };
         self.report(d);
     }
@@ -195,8 +209,15 @@ impl<'s> Infer<'s> {
             return Te::error(e.span);
         }
         self.depth += 1;
-        let t = self.infer_at(env, e);
+        let mut t = self.infer_at(env, e);
         self.depth -= 1;
+        if self.metas.weight(&t.ty) > TYPE_LIMIT {
+            self.report(
+                Diagnostic::new(codes::TYPE_TOO_LARGE, "the type of this expression is too large")
+                    .label(e.span, format!("more than {TYPE_LIMIT} parts")),
+            );
+            t = Te::error(e.span);
+        }
         t
     }
 
@@ -419,7 +440,7 @@ impl<'s> Infer<'s> {
         result
     }
 
-    fn field(&mut self, t: &T, x: &Ident, span: Span) -> T {
+    pub fn field(&mut self, t: &T, x: &Ident, span: Span) -> T {
         let result = self.metas.fresh();
         let name: Name = x.node.as_str().into();
         self.pending.push(Constraint::Field { of: t.clone(), name, result: result.clone(), span });
@@ -664,7 +685,7 @@ impl<'s> Infer<'s> {
                 match (*op, parts.as_slice()) {
                     ("+", [a, b]) => a.checked_add(b),
                     ("-", [a, b]) => a.checked_add(&b.checked_neg()?),
-                    ("*", [a, b]) => a.checked_mul(b),
+                    ("*", [a, b]) if a.terms.len() * b.terms.len() <= POLYNOMIAL_LIMIT => a.checked_mul(b),
                     ("neg", [a]) => a.checked_neg(),
                     _ => None,
                 }

@@ -12,7 +12,7 @@ use lang::core::{self, Binder, Program};
 use lang::diag::{Diagnostic, Span};
 use lang::name::Supply;
 use lang::size::Size;
-use lang::surface::{self, Def, File, Ident, Item, ItemKind, PatKind, Relation, Test, TypeParam};
+use lang::surface::{self, Def, File, Ident, Item, ItemKind, PatKind, Relation, Test, TyKind, TypeParam};
 use lang::types::Type;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
@@ -263,12 +263,40 @@ impl<'f> Collector<'f> {
         (self.sigs, self.diags)
     }
 
-    /// Reports what is wrong with an alias even where it is not used.
-    fn check_aliases(&mut self, file: &File) {
+    /// Aliases that reach themselves stand for nothing; what is wrong with the others is reported even where they are not used.
+    fn check_aliases(&mut self, file: &'f File) {
+        let uses: BTreeMap<&str, Vec<&str>> = file
+            .items
+            .iter()
+            .filter_map(|item| match &item.kind {
+                ItemKind::Alias { name, ty, .. } => {
+                    let mut names = vec![];
+                    type_names(ty, &mut names);
+                    Some((name.node.as_str(), names))
+                }
+                _ => None,
+            })
+            .collect();
+        for group in components(&uses) {
+            if group.len() == 1 && !uses[group[0]].contains(&group[0]) {
+                continue;
+            }
+            for x in group {
+                let Some(place) = self.places.get(&format!("type {x}")).copied() else { continue };
+                self.diags.push(
+                    Diagnostic::new(codes::CYCLIC_ALIAS, format!("the type `{x}` refers to itself"))
+                        .label(place, "aliases are not recursive"),
+                );
+                if let Some(alias) = self.sigs.aliases.get_mut(x) {
+                    alias.ty = surface::at(surface::TyKind::Error, place);
+                }
+            }
+        }
         for item in &file.items {
-            let ItemKind::Alias { params, ty, .. } = &item.kind else { continue };
+            let ItemKind::Alias { name, params, .. } = &item.kind else { continue };
+            let Some(ty) = self.sigs.aliases.get(&name.node).map(|a| a.ty.clone()) else { continue };
             let (scope, _, _) = brackets(params, &mut Supply::default(), &mut self.diags);
-            Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 }.ty(&scope, ty);
+            Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 }.ty(&scope, &ty);
         }
     }
 
@@ -396,6 +424,28 @@ impl<'f> Collector<'f> {
     }
 }
 
+/// The names in a type as written.
+fn type_names<'t>(t: &'t surface::Ty, out: &mut Vec<&'t str>) {
+    match &t.node {
+        TyKind::Name(x, args) => {
+            out.push(&x.node);
+            for a in args {
+                if let surface::TyArg::Ty(t) = a {
+                    type_names(t, out);
+                }
+            }
+        }
+        TyKind::Var(_) | TyKind::Error => {}
+        TyKind::Tuple(ts) => ts.iter().for_each(|t| type_names(t, out)),
+        TyKind::Record(fs) => fs.iter().for_each(|(_, t)| type_names(t, out)),
+        TyKind::Array(_, t) | TyKind::Power(t, _) | TyKind::Tangent(t) => type_names(t, out),
+        TyKind::Fun(a, b) | TyKind::LinFun(a, b) | TyKind::Copower(a, b) => {
+            type_names(a, out);
+            type_names(b, out);
+        }
+    }
+}
+
 fn list<'a>(names: impl Iterator<Item = &'a &'a str>) -> String {
     names.map(|x| format!("`{x}`")).collect::<Vec<_>>().join(", ")
 }
@@ -413,7 +463,7 @@ fn components<'a>(calls: &BTreeMap<&'a str, Vec<&'a str>>) -> Vec<Vec<&'a str>> 
         s.index.insert(x, (k, k, true));
         s.stack.push(x);
         let mut low = k;
-        for y in s.calls.get(x).into_iter().flatten() {
+        for y in s.calls.get(x).into_iter().flatten().filter(|y| s.calls.contains_key(*y)) {
             match s.index.get(y) {
                 None => low = low.min(visit(s, y)),
                 Some((j, _, true)) => low = low.min(*j),

@@ -8,7 +8,7 @@ use crate::names::mentions;
 use crate::tree::{K, LK, Le, P, Te};
 use crate::ty::T;
 use lang::diag::{Diagnostic, Span};
-use lang::name::Var;
+use lang::name::{Name, Var};
 use lang::size::Size;
 use lang::surface::{BinOp, Expr, ExprKind, Ident, LoopFlavour, LoopFor, Param, TyArg};
 use lang::target::Direction;
@@ -176,6 +176,18 @@ impl Infer<'_> {
                 let ty = self.component(&t.ty, *i, span);
                 Le::new(LK::Proj(Box::new(t), *i), ty, span)
             }
+            // l-pair, by names
+            ExprKind::Record(fields) => {
+                let fields: Vec<(Name, Le)> =
+                    fields.iter().map(|(x, e)| (x.node.as_str().into(), self.infer_linear(env, e))).collect();
+                let ty = T::record(fields.iter().map(|(x, t)| (x.clone(), t.ty.clone())).collect());
+                Le::new(LK::Record(fields), ty, span)
+            }
+            ExprKind::Field(t, x) => {
+                let t = self.infer_linear(env, t);
+                let ty = self.field(&t.ty, x, span);
+                Le::new(LK::Field(Box::new(t), x.node.as_str().into()), ty, span)
+            }
             // l-pow
             ExprKind::Lam(params, body) => {
                 let mut inner = env.clone();
@@ -274,8 +286,6 @@ impl Infer<'_> {
             | ExprKind::Bool(_)
             | ExprKind::LinLam(..)
             | ExprKind::Match(..)
-            | ExprKind::Record(_)
-            | ExprKind::Field(..)
             | ExprKind::RecordUpdate(..)
             | ExprKind::ArrayUpdate { .. }
             | ExprKind::Array(_)
@@ -470,7 +480,10 @@ impl Infer<'_> {
     /// l-let and l-clet
     fn linear_let(&mut self, env: &Env, p: &Param, s: &Expr, body: &Expr, span: Span) -> Le {
         let annotated = p.ty.as_ref().map(|t| (self.written(env, t), t.span));
-        if self.is_linear(env, s) && !matches!(s.node, ExprKind::LinLam(..)) {
+        // What uses no linear variable is linear only if it says so: by a linear former and a linear type.
+        let closed =
+            annotated.as_ref().is_some_and(|(t, _)| t.to_ltype().is_some()) && self.is_linear(env, s);
+        if self.uses_linear(env, s) || closed {
             let s = self.infer_linear(env, s);
             if let Some((t, at)) = &annotated {
                 self.require_linear(&s, t, Why::Annotation(*at));

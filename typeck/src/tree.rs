@@ -101,6 +101,8 @@ pub enum K {
     MatMul(Box<Te>, Box<Te>),
     /// zero[τ], the structural zero
     Zero,
+    /// unread[τ]
+    Unread,
     Error,
 }
 
@@ -139,6 +141,8 @@ pub enum LK {
     Neg(Box<Le>),
     Tuple(Vec<Le>),
     Proj(Box<Le>, usize),
+    Record(Vec<(Name, Le)>),
+    Field(Box<Le>, Name),
     Coproj { env: T, up: usize, term: Box<Le> },
     EnvProj { up: usize, term: Box<Le> },
     Power(P, Box<Le>),

@@ -193,7 +193,10 @@ impl T {
                     t = e;
                 }
                 match t {
-                    T::Real if dims.len() == 1 && dims[0].chars().all(char::is_alphanumeric) => {
+                    T::Real
+                        if dims.len() == 1
+                            && dims[0].chars().all(|c| c.is_alphanumeric() || matches!(c, '?' | '_')) =>
+                    {
                         format!("real^{}", dims[0])
                     }
                     T::Real => format!("real^({})", dims.join(", ")),

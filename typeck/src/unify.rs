@@ -12,6 +12,8 @@ pub enum Clash {
     Types(T, T),
     Sizes(Size, Size),
     Infinite(T),
+    /// A size variable would have to be this.
+    Negative(String, i64),
     Overflow,
 }
 
@@ -78,6 +80,30 @@ impl Metas {
     pub fn zonk(&self, t: &T) -> T {
         let t = self.resolve(t);
         t.map(&mut |t| self.zonk(t), &mut |n| self.zonk_size(n))
+    }
+
+    /// How many parts a type has, counted up to a little over the limit.
+    pub fn weight(&self, t: &T) -> usize {
+        let mut left = crate::infer::TYPE_LIMIT + 1;
+        self.weigh(t, &mut left);
+        crate::infer::TYPE_LIMIT + 1 - left
+    }
+
+    fn weigh(&self, t: &T, left: &mut usize) {
+        if *left == 0 {
+            return;
+        }
+        *left -= 1;
+        match self.resolve(t) {
+            T::Real | T::Int | T::Bool | T::Param(_) | T::Meta(_) | T::Error => {}
+            T::Tuple(ts) => ts.iter().for_each(|t| self.weigh(t, left)),
+            T::Record(fs) => fs.iter().for_each(|(_, t)| self.weigh(t, left)),
+            T::Array(_, t) => self.weigh(&t, left),
+            T::Fun(a, b) | T::Lin(a, b) | T::Copower(a, b) => {
+                self.weigh(&a, left);
+                self.weigh(&b, left);
+            }
+        }
     }
 
     pub fn zonk_size(&self, n: &Size) -> Size {
@@ -176,7 +202,7 @@ impl Metas {
             if let Some(k) = solution.as_constant()
                 && k < 0
             {
-                return Err(Clash::Sizes(a.clone(), b.clone()));
+                return Err(Clash::Negative(v.name.trim_start_matches('?').into(), k));
             }
             let slot = &mut self.sizes[(v.id - SIZE_META) as usize];
             slot.solution = Some(solution);

@@ -15,6 +15,7 @@ use std::collections::HashMap;
 use std::sync::{Arc, LazyLock, OnceLock};
 
 mod array;
+mod checks;
 mod numeric;
 mod random;
 mod reduce;
@@ -58,7 +59,7 @@ impl std::fmt::Debug for Row {
 
 /// Every built-in.
 pub static ALL: LazyLock<Vec<&'static Row>> = LazyLock::new(|| {
-    [array::ROWS, reduce::ROWS, numeric::ROWS, random::ROWS].into_iter().flatten().collect()
+    [array::ROWS, reduce::ROWS, numeric::ROWS, random::ROWS, checks::ROWS].into_iter().flatten().collect()
 });
 
 struct Entry {

@@ -1,0 +1,277 @@
+//! What is wrong with wrong programs: code, message, help.
+
+mod common;
+use common::checked;
+
+/// The diagnostics of a text: code, message, and the help if there is one.
+fn report(text: &str) -> Vec<String> {
+    let c = checked(text);
+    for d in &c.diagnostics {
+        assert!(!d.labels.is_empty(), "no place in {d:?}");
+        for (s, _) in &d.labels {
+            assert!(s.start < s.end && (s.end as usize) <= text.len(), "no place in the text: {d:?}");
+        }
+        assert!(typeck::codes::ALL.iter().any(|c| c.code == d.code), "{} is in no table", d.code);
+    }
+    let help = |h: &Option<String>| h.as_ref().map_or(String::new(), |h| format!(" | {h}"));
+    c.diagnostics.iter().map(|d| format!("{} {}{}", d.code, d.message, help(&d.help))).collect()
+}
+
+#[test]
+fn wrong_programs() {
+    for (text, expected) in CASES {
+        assert_eq!(report(text), *expected, "{text}");
+    }
+}
+
+/// A definition with errors hides none in others, and the right ones are there.
+#[test]
+fn errors_stay_in_their_definitions() {
+    let c = checked(
+        "def f (x : real) : real = y\ndef g (x : real) : real = f x + 1\ndef h (x : real) : real = g true\n",
+    );
+    assert_eq!(c.diagnostics.iter().map(|d| d.code).collect::<Vec<_>>(), ["E0201", "E0301"]);
+    assert!(c.program.defs.contains_key("g") && !c.program.defs.contains_key("f"));
+}
+
+/// Both sizes and where they come from.
+#[test]
+fn a_size_mismatch_shows_both_places() {
+    let text = "def f [n] (x : real^n) (y : real^n) : real = dot x y\ndef g (x : real^2) (y : real^3) : real = f x y\n";
+    let c = checked(text);
+    let d = &c.diagnostics[0];
+    let places: Vec<&str> = d.labels.iter().map(|(s, _)| &text[s.start as usize..s.end as usize]).collect();
+    assert_eq!(places, ["y", "x"], "{d:?}");
+}
+
+/// Long chains and deep nests end with an answer or a message.
+#[test]
+fn nothing_is_too_deep_to_answer() {
+    for (n, build) in [
+        (
+            1500,
+            &(|n: usize| format!("def f (x : real) : real = {}x{}\n", "(".repeat(n), ")".repeat(n)))
+                as &dyn Fn(usize) -> String,
+        ),
+        (1500, &|n| format!("def f (x : real) : real = {}\n", vec!["x"; n].join(" + "))),
+        (1000, &|n| format!("def f (x : real) : real = {}x\n", "let y = x * x in ".repeat(n))),
+        (1500, &|n| format!("def f (x : real) : real = {}x{}\n", "exp (".repeat(n), ")".repeat(n))),
+        (500, &|n| format!("def f (x : real) = {}x{}\n", "[".repeat(n), "]".repeat(n))),
+    ] {
+        let text = build(n);
+        let (file, problems) = lang::surface::parser::parse(&text);
+        if problems.is_empty() {
+            typeck::check_file(&file);
+        }
+    }
+}
+
+const CASES: &[(&str, &[&str])] = &[
+    (
+        "def f (x : real) : real = sofplus x\n",
+        &["E0201 there is no `sofplus` in scope | did you mean `softplus`?"],
+    ),
+    ("def f (x : real) : real = y\n", &["E0201 there is no `y` in scope"]),
+    ("def f (x : foo) : real = 1.0\n", &["E0202 there is no type named `foo` | did you mean `bool`?"]),
+    (
+        "def f (x : real^n) : real = sum x\n",
+        &[
+            "E0203 the size `n` is not in scope | bind it in the definition's brackets: [n]",
+            "E0403 nothing determines the size ?n here | write the type, or give the bound of the comprehension",
+        ],
+    ),
+    ("def f [n] (x : real^n) : real = x\n", &["E0301 the result of `f` is declared as real, this is real^n"]),
+    ("def f [n] (x : real^n) (y : real) : real = g x y\n", &["E0201 there is no `g` in scope"]),
+    (
+        "def dot2 [n] (x : real^n) (y : real^n) : real = sum (x * y)\ndef f [n, m] (x : real^n) (y : real^m) : real = dot2 x y\n",
+        &["E0401 argument `y` of `dot2` must be real^n, this is real^m: m is not n"],
+    ),
+    (
+        "def f [n, m] (x : real^n) (y : real^m) = x + y\n",
+        &["E0402 `+` of real^n and real^m: the shapes differ"],
+    ),
+    (
+        "def f (x : real) (k : int) : real = x + k\n",
+        &["E0303 `+` does not apply to real and int | ints are converted with `real`: real k"],
+    ),
+    (
+        "def f (k : int) : int = k / 2\n",
+        &["E0303 `/` does not apply to int and a number | ints have `div` and `mod`; `real k` converts"],
+    ),
+    ("def f (x : real) : real = x 1.0\n", &["E0302 real is applied to an argument"]),
+    ("def f (x : real) : real = if x then 1.0 else 2.0\n", &["E0301 a condition must be bool, this is real"]),
+    (
+        "def f (x : real) : real = if x > 0 then 1.0 else true\n",
+        &["E0301 the result of `f` is declared as real, this is bool"],
+    ),
+    ("def f (x : real) : real = (x, x).2\n", &["E0306 a tuple of 2 has no component 2"]),
+    (
+        "def f (x : (real, real)) : real = x[0]\n",
+        &["E0307 (real, real) cannot be indexed | components of tuples are written t.0, t.1"],
+    ),
+    ("def f (r : {x : real}) : real = r.y\n", &["E0207 the record has no field `y`"]),
+    (
+        "def f [n] (x : real^n) : real^n = grad exp x\n",
+        &["E0601 `grad` needs a function with a real result | use `vjp` with a cotangent, or `jacobian`"],
+    ),
+    (
+        "def f [n] (x : real^n) : real = grad (\\x -> x * 2) x\n",
+        &[
+            "E0301 real is required here, this is real^n",
+            "E0601 `grad` needs a function with a real result | use `vjp` with a cotangent, or `jacobian`",
+        ],
+    ),
+    ("def f (x : real) : real = f x\n", &["E0205 `f` refers to itself | write `def rec`"]),
+    (
+        "def f (x : real) : real = g x\ndef g (x : real) : real = f x\n",
+        &[
+            "E0205 `f` refers to itself through `g` | write the group as `def rec … and …`",
+            "E0205 `g` refers to itself through `f` | write the group as `def rec … and …`",
+        ],
+    ),
+    (
+        "def rec f (x : real) = f x\n",
+        &["E0206 the recursive `f` needs a written result type | write `: τ` before the `=`"],
+    ),
+    ("def f (x : real) : real = 1.0\ndef f (x : real) : real = 2.0\n", &["E0204 `f` is defined twice"]),
+    ("def f (x : real) (x : real) : real = x\n", &["E0204 two parameters are named `x`"]),
+    (
+        "def f (x : real) = [ build i (\\j -> x) | i < 3 ]\n",
+        &[
+            "E0404 the size i leaves its scope in the type real^i | bind it outside, or assert a size with `as`",
+        ],
+    ),
+    (
+        "def f (x : real) = \\x -> x x\n",
+        &["E0305 _ -> _ is required here, this is _: the type would contain itself"],
+    ),
+    ("def f (x : real) = [\\y -> y, \\y -> x]\n", &["E0308 [2](real -> real) is an array of functions"]),
+    (
+        "def f (x : real) = jvp (\\y -> (\\z -> z * y)) x 1.0\n",
+        &["E0602 `jvp` needs a function whose result is first-order"],
+    ),
+    (
+        "type t = u\ntype u = t\ndef f (x : t) : real = 1.0\n",
+        &["E0209 the type `t` refers to itself", "E0209 the type `u` refers to itself"],
+    ),
+    (
+        "def f (x : real) : real = match x with | 0 -> 1.0\n",
+        &["E0311 `match` is not part of this version yet"],
+    ),
+    ("def f [n] (x : real^n) = x @ 2.0\n", &["E0303 `@` does not apply to real^n and real"]),
+    ("def f [n, m] (x : real^n) (y : real^m) = x @ y\n", &["E0402 `@` of real^n and real^m: n is not m"]),
+    ("def f (x : real^3) (y : real^4) = x * y\n", &["E0402 `*` of real^3 and real^4: the shapes differ"]),
+    (
+        "def f (x : real) = let z = w in v\ndef g (x : real) = q\n",
+        &[
+            "E0201 there is no `w` in scope",
+            "E0201 there is no `v` in scope",
+            "E0201 there is no `q` in scope",
+        ],
+    ),
+    (
+        "def f (x : real) = [1.0, x, true]\n",
+        &["E0301 all elements must have one type, here real, this is bool"],
+    ),
+    (
+        "def f (x : real) = loop s = x for i < 3 do (s, s)\n",
+        &["E0301 the next state must have the state's type real, this is (real, real)"],
+    ),
+    ("def f (x : real) = drop 4 [1.0, 2.0]\n", &["E0405 the size -2 is below zero"]),
+    (
+        "def f [n] (x : real^(n + 1)) : real = x[n]\ndef g = f []\n",
+        &["E0405 argument `x` of `f` must be real^(?n + 1), this is real^0: n would be -1"],
+    ),
+    ("def f (x : real) = exp (x, x)\n", &["E0303 `exp` does not apply to (real, real)"]),
+    (
+        "def f (x : real) = (\\p -> p.0) \n",
+        &["E0304 the type of this is not known here | write the parameter's type: \\(x : τ) -> …"],
+    ),
+    (
+        "def f [k] (x : real) : real = x\ndef g = f 1.0\n",
+        &[
+            "E0403 nothing determines the size ?k here | write the type, or give the bound of the comprehension",
+        ],
+    ),
+    ("def f (x : real) : real = exp x x\n", &["E0302 real is applied to an argument"]),
+    (
+        "def f (x : real) : real -> real = max x\ndef g : real = max 1.0\n",
+        &["E0301 the result of `g` is declared as real, this is _ -> _ | an argument may be missing"],
+    ),
+    (
+        "import \"a.ad\" as a\ndef f (x : real) : real = x\n",
+        &["E0311 imports are not part of this version yet"],
+    ),
+    (
+        "def f (x : bool) : real = sum [ x | i < 3 ]\n",
+        &["E0301 the result of `f` is declared as real, this is bool"],
+    ),
+    (
+        "def f (x : real) = let a = (x, x) in let b = (a, a) in let a = (b, b) in let b = (a, a) in let a = (b, b) in let b = (a, a) in let a = (b, b) in let b = (a, a) in let a = (b, b) in let b = (a, a) in let a = (b, b) in let b = (a, a) in let a = (b, b) in let b = (a, a) in 1.0\n",
+        &["E0313 the type of this expression is too large"],
+    ),
+    (
+        "type a = (b, b)\ntype b = (c, c)\ntype c = (d, d)\ntype d = (e, e)\ntype e = (f, f)\ntype f = (g, g)\ntype g = (h, h)\ntype h = (i, i)\ntype i = (j, j)\ntype j = (real, real)\ndef q (x : a) : real = 1.0\n",
+        &["E0313 the type `h` is too large", "E0313 the type `j` is too large"],
+    ),
+    (
+        "def f (x : real) = [ x | i ]\n",
+        &[
+            "E0403 nothing determines the size ?i here | write the type, or give the bound of the comprehension",
+        ],
+    ),
+    ("def f (x : real) = [1.0][true]\n", &["E0301 an index must be an int, this is bool"]),
+    (
+        "def f [n] (x : real^n) : real^(n + 1) = x as real^m\n",
+        &["E0203 the size `m` is not in scope | bind it in the definition's brackets: [m]"],
+    ),
+    (
+        "def f (x : real) : real = detach\n",
+        &["E0301 the result of `f` is declared as real, this is _ -> _ | an argument may be missing"],
+    ),
+    (
+        "def f (x : 'a) = x\n",
+        &["E0202 the type variable 'a is not bound | bind it in the definition's brackets: ['a]"],
+    ),
+    (
+        "def f (x : real -o int) = x\n",
+        &[
+            "E0504 real -o int is a type of linear terms only",
+            "E0504 int is not a linear type | the tangent type of int and bool is ()",
+            "E0504 real -o int is a type of linear terms only",
+        ],
+    ),
+    ("def f (x : D (real -> real)) = x\n", &["E0603 `D` is for first-order types; this is real -> real"]),
+    ("def f ['a] (x : 'a) (y : 'a) : bool = x == y\n", &["E0309 these values cannot be compared"]),
+    ("def f (x : real) : bool = exp == exp\n", &["E0309 these values cannot be compared"]),
+    ("def f ['a] (x : 'a) : 'a = x + x\n", &["E0303 `+` does not apply to a and a"]),
+    (
+        "def f (x : real) : real = if x > 0 then [1.0] else x\n",
+        &["E0301 the result of `f` is declared as real, this is real^1"],
+    ),
+    (
+        "test t = 1.0 == 1\ntest u = 1 == true\n",
+        &["E0301 all elements must have one type, here a number, this is bool"],
+    ),
+    ("def f (x : real) : real = let (a, b) = x in a\n", &["E0301 (_, _) is required here, this is real"]),
+    ("def f (x : (real, real)) : real = let (a, a) = x in a\n", &["E0204 `a` is bound twice in one pattern"]),
+    (
+        "def f (x : real) = loop s = 0 for i < x do s + i\n",
+        &["E0301 a bound must be an int, this is real | `floor_int x` and `round_int x` give ints"],
+    ),
+    (
+        "def f (x : real) = map (\\y -> y + 1) x\n",
+        &["E0301 argument `xs` of `map` must be [?n]_, this is real"],
+    ),
+    (
+        "def f [n] (x : [n](real, int)) = map (\\p -> p.0 * p.1) x\n",
+        &["E0303 `*` does not apply to real and int | ints are converted with `real`: real k"],
+    ),
+    ("type real = int\n", &["E0204 `real` is a type already"]),
+    ("type m [n] = real^n\ndef f (x : m) : real = 1.0\n", &["E0208 `m` takes 1 arguments, here are 0"]),
+    ("input t [n] : [n]real -> real\n", &["E0301 the input `t` must have a first-order type"]),
+    (
+        "def f (x : real) = reduce (+) 0.0 1.0\n",
+        &["E0301 argument `xs` of `reduce` must be real^?n, this is real"],
+    ),
+];
