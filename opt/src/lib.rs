@@ -10,6 +10,7 @@
 
 pub mod emit;
 pub mod error;
+pub mod live;
 pub mod normalise;
 pub mod passes;
 pub mod prune;

@@ -48,9 +48,11 @@ impl Normaliser<'_> {
         let z = self.linear_var("w", &ty);
         let (lv, items) =
             self.region(|n| n.lin_apply(map, super::value::LV::Term(lin::var(&z), ty.clone())))?;
-        let body = crate::prune::prune_lin(&wrap_lin(items, self.reify_lin(&lv)));
+        let codomain = lv.ty();
+        let body = crate::live::live(&wrap_lin(items, self.reify_lin(&lv)), &codomain);
+        let body = crate::prune::prune_lin(&body);
         let binder = LBinder::new(z, ty);
-        Ok(Forced { param: binder, body, codomain: lv.ty() })
+        Ok(Forced { param: binder, body, codomain })
     }
 
     fn map_domain(&mut self, map: &V) -> Result<lang::types::LType, Error> {
