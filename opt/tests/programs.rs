@@ -17,7 +17,8 @@ fn derive(
     supply: &mut Supply,
 ) -> Result<Tm, opt::Error> {
     let mut none = Program::default();
-    ad::derive_lambda(&mut none, x, body, scope, mode, site, supply).map_err(|e| opt::Error::bug(e.to_string()))
+    ad::derive_lambda(&mut none, x, body, scope, mode, site, supply)
+        .map_err(|e| opt::Error::bug(e.to_string()))
 }
 
 fn program(text: &str) -> Program {
@@ -81,7 +82,8 @@ fn check(text: &str) {
                 }
                 assert_eq!(got.len(), want.len(), "{}", def.name);
                 for (g, w) in got.iter().zip(&want) {
-                    let close = (g - w).abs() <= 1e-12 * w.abs().max(1.0) || (g.is_nan() && w.is_nan()) || g == w;
+                    let close =
+                        (g - w).abs() <= 1e-12 * w.abs().max(1.0) || (g.is_nan() && w.is_nan()) || g == w;
                     assert!(close, "{} round {round}: {got:?} should be {want:?}\n{show}", def.name);
                 }
             }

@@ -178,6 +178,8 @@ impl Normaliser<'_> {
         match t {
             Term::Prim(p, _) => p.row().cost <= CHEAP,
             Term::Index(..) | Term::Proj(..) | Term::Var(_) | Term::Lit(_) => true,
+            // A view is read through, not built.
+            Term::Build { body, .. } => crate::pull::is_view(body),
             Term::Tuple(_)
             | Term::Let(..)
             | Term::Inject(..)
@@ -185,7 +187,6 @@ impl Normaliser<'_> {
             | Term::Lam(..)
             | Term::App(..)
             | Term::If(..)
-            | Term::Build { .. }
             | Term::Array(..)
             | Term::Sum { .. }
             | Term::Extremum { .. }
