@@ -7,6 +7,8 @@
 //! | [`pull`] | reads arrays through their definitions instead of building them |
 //! | [`prune`] | drops what is not used |
 //! | [`passes`] | the loop IR's passes: fusion, value numbering, … |
+//! | [`mod@simplify`] | equality saturation of straight-line regions |
+//! | [`rules`] | its rewrite rules, as rows |
 
 pub mod emit;
 pub mod error;
@@ -15,10 +17,13 @@ pub mod normalise;
 pub mod passes;
 pub mod prune;
 pub mod pull;
+pub mod rules;
+pub mod simplify;
 
 pub use emit::emit;
 pub use error::{Error, ErrorKind};
 pub use normalise::normalise;
+pub use simplify::simplify;
 
 use lang::core::{Def, Program};
 
