@@ -153,7 +153,12 @@ impl Runnable {
         let def = &self.entry.def;
         let known =
             |n: &lang::name::Var| sizes.get(n).ok_or_else(|| Fault::Bug(format!("size {n:?} is unknown")));
-        let size_args: Vec<i64> = def.sizes.iter().map(known).collect::<Result<_, _>>()?;
+        let mut size_args: Vec<i64> = def.sizes.iter().map(known).collect::<Result<_, _>>()?;
+        if !matches!(self.code, Code::Eval(_)) {
+            for n in opt::compound_sizes(def) {
+                size_args.push(sizes.eval(&n).ok_or_else(|| Fault::Bug(format!("size {n} is unknown")))?);
+            }
+        }
         match &self.code {
             Code::Eval(program) => {
                 let slots = self.entry.params.iter().zip(args);

@@ -28,14 +28,28 @@ use lang::typing::Scope;
 use place::{Ev, Lv, Slice};
 use std::collections::HashMap;
 
-/// The procedure of an entry point in normal form. Parameters: size variables, then the leaves of each parameter, then the
-/// leaves of the result as `Out` arrays (rank 0 for scalars), in the order of [`lang::leaves`].
+/// The sizes in the shapes of an entry point's parameters and result that are neither a constant nor one of its variables, in the
+/// order of their first appearance. Shapes are fixed at entry, so the caller passes their values.
+pub fn compound_sizes(def: &Def) -> Vec<Size> {
+    let mut out: Vec<Size> = vec![];
+    let types = def.params.iter().map(|p| &p.ty).chain([&def.result]);
+    for n in types.filter_map(leaves).flatten().flat_map(|leaf| leaf.shape) {
+        if n.as_constant().is_none() && n.as_var().is_none() && !out.contains(&n) {
+            out.push(n);
+        }
+    }
+    out
+}
+
+/// The procedure of an entry point in normal form. Parameters: size variables, [`compound_sizes`], then the leaves of each
+/// parameter, then the leaves of the result as `Out` arrays (rank 0 for scalars), in the order of [`lang::leaves`].
 pub fn emit(def: &Def, program: &Program) -> Result<Proc, Error> {
     let mut e = Emitter {
         program,
         proc: Proc::new(def.name.clone()),
         blocks: vec![vec![]],
         vars: HashMap::new(),
+        compound: HashMap::new(),
         lins: HashMap::new(),
         places: HashMap::new(),
         scope: Scope::default(),
@@ -49,6 +63,11 @@ pub fn emit(def: &Def, program: &Program) -> Result<Proc, Error> {
         let v = e.proc.val(Scalar::Int, n.name.clone());
         e.proc.params.push(Param::Scalar(v));
         e.bind(n, Ev::Scalar(Operand::Val(v)), &Type::Int);
+    }
+    for n in compound_sizes(def) {
+        let v = e.proc.val(Scalar::Int, "size");
+        e.proc.params.push(Param::Scalar(v));
+        e.compound.insert(n, Operand::Val(v));
     }
     for p in &def.params {
         let ev = e.parameter(&p.ty, &p.var.name)?;
@@ -74,6 +93,8 @@ struct Emitter<'p> {
     /// The statements of the blocks being built, the innermost last.
     blocks: Vec<Block>,
     vars: HashMap<Var, Ev>,
+    /// The compound sizes that are parameters.
+    compound: HashMap<Size, Operand>,
     lins: HashMap<Var, Lv>,
     /// Where an array that is about to be bound belongs.
     places: HashMap<Var, Ev>,
@@ -104,6 +125,9 @@ impl Emitter<'_> {
 
     /// The int of a size.
     fn size(&mut self, n: &Size) -> Operand {
+        if let Some(known) = self.compound.get(n) {
+            return *known;
+        }
         let mut sum: Option<Operand> = None;
         for (m, c) in n.terms.iter().rev() {
             let mut product: Option<Operand> = (*c != 1 || m.is_empty()).then_some(Operand::Int(*c));
