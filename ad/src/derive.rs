@@ -3,6 +3,7 @@
 use crate::context::D;
 use crate::error::{AdError, Reason};
 use crate::shared::{derivative_name, plain, plain_proj, plain_tuple};
+use lang::big_stack;
 use lang::core::make::{let_, tuple};
 use lang::core::{Binder, Def, Program, Term, Tm};
 use lang::diag::{Site, Span};
@@ -19,7 +20,7 @@ use std::sync::Arc;
 /// For `f : τ1 → … → τk → σ` it takes D(τi)_1 and gives D(σ)_1 * ((D(τ1)_2, …, D(τk)_2) ⊸ D(σ)_2), reverse with the map turned round; for
 /// k = 1 the tuple is the bare D(τ1)_2.
 pub fn derive(program: &mut Program, def: &Name, mode: Mode) -> Result<Name, AdError> {
-    derive_all(program, BTreeSet::from([def.clone()]), mode)?;
+    big_stack::run(|| derive_all(program, BTreeSet::from([def.clone()]), mode))?;
     Ok(derivative_name(def, mode))
 }
 
@@ -52,7 +53,7 @@ pub fn derived(program: &Program, def: &Name, mode: Mode) -> Result<(Def, BTreeS
     }
     let mut d = D::new(mode, program, &mut supply, site, scope);
     let params: Vec<(&Var, &Type)> = f.params.iter().map(|x| (&x.var, &x.ty)).collect();
-    let (body, map) = closed(&mut d, &params, &f.body)?;
+    let (body, map) = big_stack::run(|| closed(&mut d, &params, &f.body))?;
     let derivative = Def {
         name: derivative_name(def, mode),
         types: f.types.clone(),
@@ -120,7 +121,7 @@ pub fn derive_lambda(
     supply: &mut Supply,
 ) -> Result<Tm, AdError> {
     let mut d = D::new(mode, program, supply, site.clone(), scope.clone());
-    let (term, _) = closed(&mut d, &[(&x.var, &x.ty)], body)?;
+    let (term, _) = big_stack::run(|| closed(&mut d, &[(&x.var, &x.ty)], body))?;
     let calls = std::mem::take(&mut d.calls);
     derive_all(program, calls, mode).map_err(|e| AdError { site: site.clone(), ..e })?;
     Ok(term)
@@ -145,9 +146,9 @@ pub fn resolve(program: &mut Program, def: &Name) -> Result<(), AdError> {
     let mut scope = Scope::default();
     f.sizes.iter().for_each(|n| scope.bind(n, &Type::Int));
     f.params.iter().for_each(|x| scope.bind(&x.var, &x.ty));
-    binders(&f.body, &mut scope);
+    big_stack::run(|| binders(&f.body, &mut scope));
     let mut r = Resolve { program, scope, supply: &mut f.supply, error: None };
-    f.body = r.term(&f.body);
+    f.body = big_stack::run(|| r.term(&f.body));
     match r.error {
         Some(e) => Err(AdError { chain: [vec![def.clone()], e.chain].concat(), ..e }),
         None => {

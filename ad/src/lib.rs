@@ -2,14 +2,14 @@
 //!
 //! | module | what it is |
 //! |---|---|
-//! | [`forward`], [`reverse`] | the rules, one arm each in the order of the calculus |
-//! | [`shared`] | their primal parts, which both modes have in common |
-//! | [`prim`] | D op and its transpose, from the row's partials |
-//! | [`context`] | Γ and Γ̲, sub-derivatives |
-//! | [`derive`](mod@derive) | D of definitions, memoised by name, and of the λ under a differentiation operator |
-//! | [`transpose`](mod@transpose) | linear terms transposed |
+//! | `forward`, `reverse` | the rules, one arm each in the order of the calculus |
+//! | `shared` | their primal parts, which both modes have in common |
+//! | `prim` | D op and its transpose, from the row's partials |
+//! | `context` | Γ and Γ̲, sub-derivatives |
+//! | `derive` | D of definitions, memoised by name, and of the λ under a differentiation operator |
+//! | `transpose` | linear terms transposed |
 //! | [`rules`] | the rules by name, counted |
-//! | [`error`] | what is rejected |
+//! | `error` | what is rejected |
 //!
 //! **Shapes.** A sub-derivative ⟨p, L⟩ = D(t) is bound by `let d = … in`, and its uses are `d.0`, `d.1`; families under `build`, `Σ` and `max` are
 //! bound as an array of pairs `ds`; loops carry each step's map as an output. Primal variables keep their names. With Γ = x : real,

@@ -7,6 +7,7 @@ use crate::error::{AdError, Reason};
 use crate::prim::sum;
 use crate::rules::{self, Transposition as Rule};
 use crate::shared::at_component;
+use lang::big_stack;
 use lang::core::make::{lin_lam, var};
 use lang::core::{Program, Term, Tm};
 use lang::diag::Site;
@@ -31,7 +32,7 @@ pub fn transpose(
     scope.bind_lin(&z.var, &z.ty);
     let mut tr = T { program, scope, site, supply, delta, env };
     let w = LBinder::new(tr.supply.fresh("w"), tr.type_of(t));
-    let body = tr.transposed(t, lin::var(&w.var))?;
+    let body = big_stack::run(|| tr.transposed(t, lin::var(&w.var)))?;
     Ok(lin_lam(w, lin::env_proj(0, body)))
 }
 

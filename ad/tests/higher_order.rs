@@ -8,7 +8,9 @@ use lang::eval::{Value, run};
 use lang::name::Supply;
 use lang::prim::Prim;
 use lang::size::Size;
-use lang::types::{Mode, Type};
+use lang::target::Lin;
+use lang::types::{LType, Mode, Type};
+use lang::walk::{Mapper, map_lin, map_term};
 use std::sync::Arc;
 
 fn real_to(ty: Type) -> Type {
@@ -385,4 +387,78 @@ fn derivatives_in_programs() {
     define(&mut p, "f", vec![REAL], REAL, |_, x| calls("h", vec![], vec![x[0].clone()]));
     let e = ad::derive(&mut p, &"f".into(), Mode::Forward).expect_err("unknown");
     assert_eq!((e.reason, e.chain), (ad::Reason::UnknownDefinition("h".into()), vec!["f".into()]));
+}
+
+// ---- size
+
+/// Formers in D of f, and of what it calls.
+fn size(case: Case) -> [usize; 2] {
+    struct Count(usize);
+    impl Mapper for Count {
+        fn term(&mut self, t: &Tm) -> Tm {
+            self.0 += 1;
+            map_term(self, t)
+        }
+        fn lin(&mut self, t: &Lin) -> Lin {
+            self.0 += 1;
+            map_lin(self, t)
+        }
+        // Types are shared between binders; to walk through each would take longer than D.
+        fn ty(&mut self, t: &Type) -> Type {
+            t.clone()
+        }
+        fn lty(&mut self, t: &LType) -> LType {
+            t.clone()
+        }
+    }
+    [Mode::Forward, Mode::Reverse].map(|mode| {
+        let mut p = case.program.clone();
+        let name = ad::derive(&mut p, &"f".into(), mode).expect("it has a derivative");
+        let mut count = Count(0);
+        lang::big_stack::run(|| count.term(&p.defs[&name].body));
+        count.0
+    })
+}
+
+#[test]
+fn derivatives_are_of_the_size_of_the_program() {
+    fn lets(s: &mut Supply, k: usize, x: Tm) -> Tm {
+        match k {
+            0 => x,
+            _ => lett(s, REAL, mul(x.clone(), x), |s, y| lets(s, k - 1, y)),
+        }
+    }
+    fn closures(s: &mut Supply, k: usize, x: Tm) -> Tm {
+        match k {
+            0 => x,
+            _ => {
+                let f = fun(s, REAL, |s, y| closures(s, k - 1, mul(x.clone(), y)));
+                app(f, x)
+            }
+        }
+    }
+    fn builds(s: &mut Supply, k: usize, x: Tm) -> Tm {
+        match k {
+            0 => x,
+            _ => sum(s, three(), |s, i| builds(s, k - 1, mul(x, prim(Prim::IntToReal, [i])))),
+        }
+    }
+    fn whiles(s: &mut Supply, k: usize, x: Tm) -> Tm {
+        match k {
+            0 => mul(x.clone(), x),
+            _ => whiled(s, REAL, x, |_, s| less(s, two()), |s, st| whiles(s, k - 1, st)),
+        }
+    }
+    let families: [fn(&mut Supply, usize, Tm) -> Tm; 4] = [lets, closures, builds, whiles];
+    for family in families {
+        let at = |k| size(program(vec![REAL], vec![], REAL, |s, x| family(s, k, x[0].clone())));
+        let (a, b, c) = (at(10), at(20), at(40));
+        for mode in 0..2 {
+            // Linear in k; whiles count their trips by copies of what they contain, so they may be quadratic.
+            let (first, second) = (b[mode] - a[mode], c[mode] - b[mode]);
+            assert!(second <= 5 * first, "sizes {} {} {}", a[mode], b[mode], c[mode]);
+        }
+    }
+    // Deep programs do not exhaust the stack.
+    size(program(vec![REAL], vec![], REAL, |s, x| lets(s, 3000, x[0].clone())));
 }
