@@ -15,6 +15,7 @@ use runtime::support;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
+use std::time::{Duration, Instant};
 
 /// An argument: a scalar, or an array's elements in row-major order (bools as bytes).
 pub enum Arg<'a> {
@@ -79,6 +80,19 @@ pub struct Jit {
     lljit: LLVMOrcLLJITRef,
     entries: HashMap<Name, Compiled>,
     pool: Option<rayon::ThreadPool>,
+    /// Where compilation spent its time.
+    pub times: Times,
+}
+
+/// How long the steps of a compilation took.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Times {
+    /// The target machine set up and LLVM IR built.
+    pub build: Duration,
+    pub optimise: Duration,
+    /// Instructions selected, the object written.
+    pub emit: Duration,
+    pub link: Duration,
 }
 
 // SAFETY: after construction the linker is touched again only by drop; the code it holds may run on any number of threads (its state is on
@@ -96,14 +110,16 @@ impl Drop for Jit {
 impl Jit {
     /// Compiles the procedures, to be called by name.
     pub fn compile(procs: &[Proc], options: &Options) -> Result<Jit> {
-        let object = {
-            let cx = Context::create();
-            let machine = host::machine(options)?;
-            let module = llvm::module(&cx, procs, options, &machine, true)?;
-            host::optimise(&module, &machine, options)?;
-            machine.write_to_memory_buffer(&module, FileType::Object)?
-        };
-        let lljit = link(object.as_slice(), options)?;
+        let (mut times, mut start) = (Times::default(), Instant::now());
+        let mut lap = || std::mem::replace(&mut start, Instant::now()).elapsed();
+        let cx = Context::create();
+        let machine = host::machine(options)?;
+        let module = llvm::module(&cx, procs, options, &machine, true)?;
+        times.build = lap();
+        host::optimise(&module, &machine, options)?;
+        times.optimise = lap();
+        let object = machine.write_to_memory_buffer(&module, FileType::Object)?;
+        times.emit = lap();
         let pool = match options.threads {
             0 | 1 => None,
             n => {
@@ -111,7 +127,8 @@ impl Jit {
                 Some(pool.map_err(|e| CodegenError(format!("threads: {e}")))?)
             }
         };
-        let mut jit = Jit { lljit, entries: HashMap::new(), pool };
+        let lljit = link(object.as_slice(), options)?;
+        let mut jit = Jit { lljit, entries: HashMap::new(), pool, times };
         for (proc, symbol) in procs.iter().zip(llvm::symbols(procs)) {
             let symbol = CString::new(format!("{symbol}.call")).expect("symbols have no NUL");
             let mut address = 0;
@@ -128,6 +145,7 @@ impl Jit {
             });
             jit.entries.insert(proc.name.clone(), Compiled { proc: proc.clone(), entry, details });
         }
+        jit.times.link = lap();
         Ok(jit)
     }
 

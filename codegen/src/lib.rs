@@ -19,7 +19,8 @@ pub mod object;
 mod ops;
 mod parallel;
 
-pub use jit::{Arg, Jit, RunError, Slice, SliceMut};
+pub use jit::{Arg, Jit, RunError, Slice, SliceMut, Times};
+pub use llvm::symbols;
 
 /// How to compile.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -559,3 +559,22 @@ fn one_jit_serves_many_threads() {
         }
     });
 }
+
+/// Memory that cannot be had, for its size or because the size leaves 64 bits, ends the call.
+#[test]
+fn out_of_memory_is_an_error() {
+    let mut b = Build::new("huge");
+    let n = b.size("n");
+    let y = b.output("y", &[]);
+    let huge = b.local("huge", &[n, n]);
+    b.store(huge, &[int(0), int(0)], r(1.0));
+    let t = b.load(huge, &[int(0), int(0)]);
+    b.store(y, &[], t);
+    let jit = Jit::compile(&[b.done()], &Options { opt_level: 0, ..STRICT }).unwrap();
+    let mut y = [0.0];
+    jit.call("huge", &mut [Arg::Int(3), out(&mut y)]).unwrap();
+    assert_eq!(y, [1.0]);
+    for n in [1 << 28, 1 << 40, i64::MAX] {
+        assert_eq!(jit.call("huge", &mut [Arg::Int(n), out(&mut y)]), Err(RunError::OutOfMemory));
+    }
+}
