@@ -11,11 +11,13 @@
 //! | [`typing`] | the type of a well-typed term |
 //! | [`surface`] | the language as written: syntax tree, lexer, parser, printer |
 //! | [`eval`] | the evaluator of Core and Target, the specification; runs on a [`big_stack`] |
+//! | [`distill`] | Core and Target back to surface syntax |
 //! | [`diag`] | diagnostics and source places |
 
 pub mod big_stack;
 pub mod core;
 pub mod diag;
+pub mod distill;
 pub mod eval;
 pub mod leaves;
 pub mod loops;

@@ -12,7 +12,6 @@
 
 pub mod emit;
 pub mod error;
-pub mod live;
 pub mod normalise;
 pub mod passes;
 pub mod prune;

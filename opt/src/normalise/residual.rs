@@ -48,11 +48,9 @@ impl Normaliser<'_> {
         let z = self.linear_var("w", &ty);
         let (lv, items) =
             self.region(|n| n.lin_apply(map, super::value::LV::Term(lin::var(&z), ty.clone())))?;
-        let codomain = lv.ty();
-        let body = crate::live::live(&wrap_lin(items, self.reify_lin(&lv)), &codomain);
-        let body = crate::prune::prune_lin(&body);
+        let body = crate::prune::prune_lin(&wrap_lin(items, self.reify_lin(&lv)));
         let binder = LBinder::new(z, ty);
-        Ok(Forced { param: binder, body, codomain })
+        Ok(Forced { param: binder, body, codomain: lv.ty() })
     }
 
     fn map_domain(&mut self, map: &V) -> Result<lang::types::LType, Error> {
@@ -178,8 +176,6 @@ impl Normaliser<'_> {
         match t {
             Term::Prim(p, _) => p.row().cost <= CHEAP,
             Term::Index(..) | Term::Proj(..) | Term::Var(_) | Term::Lit(_) => true,
-            // A view is read through, not built.
-            Term::Build { body, .. } => crate::pull::is_view(body),
             Term::Tuple(_)
             | Term::Let(..)
             | Term::Inject(..)
@@ -187,6 +183,7 @@ impl Normaliser<'_> {
             | Term::Lam(..)
             | Term::App(..)
             | Term::If(..)
+            | Term::Build { .. }
             | Term::Array(..)
             | Term::Sum { .. }
             | Term::Extremum { .. }
