@@ -132,6 +132,13 @@ pub fn accums(p: &mut Proc, block: &mut Block, mixed: &[Buf]) {
     let mut out = vec![];
     for mut s in std::mem::take(block) {
         walk::blocks_mut(&mut s).into_iter().for_each(|b| accums(p, b, mixed));
+        // An inner loop that added to one element from every iteration now has an order.
+        if let Stmt::For(l) = &mut s
+            && l.parallel == Parallel::Yes
+            && verify::parallel(p, l).is_err()
+        {
+            l.parallel = Parallel::No;
+        }
         match s {
             Stmt::Accum { buf, index, value } if mixed.contains(&buf) => {
                 let (old, new) = (p.val(Scalar::Real, "old"), p.val(Scalar::Real, "new"));
