@@ -8,6 +8,7 @@ mod allocs;
 mod bounds;
 mod checks;
 mod contract;
+mod copies;
 mod cse;
 mod dce;
 mod fold;
@@ -18,6 +19,7 @@ mod parallel;
 mod peel;
 mod registers;
 mod scalars;
+mod stores;
 #[cfg(test)]
 mod tests;
 
@@ -73,6 +75,8 @@ pub static TABLE: &[Pass] = &[
     scalars::PASS,
     ifs::PASS,
     allocs::PASS,
+    stores::PASS,
+    copies::PASS,
 ];
 
 /// The default pipeline: two rounds of fusion, since a contracted buffer lets inner loops fuse; everything is tidied before and after.
@@ -80,9 +84,9 @@ pub static TABLE: &[Pass] = &[
 pub const PIPELINE: &[&str] = &[
     "fold", "parallel", "cse", "checks", "fold", "parallel", "cse", "dce", //
     "peel", "fold", "parallel", "cse", "fuse", "contract", "registers", "scalars", //
-    "fold", "parallel", "cse", "ifs", "cse", "checks", "fold", "parallel", "cse", "dce", //
+    "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", "dce", "copies", //
     "peel", "fold", "parallel", "cse", "fuse", "contract", "registers", "scalars", //
-    "fold", "parallel", "cse", "ifs", "cse", "checks", "fold", "parallel", "cse", "dce", //
+    "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", "dce", //
     "allocs",
 ];
 

@@ -54,7 +54,7 @@ fn overwrites(p: &mut Proc, options: &Options, s: &mut Stmt, buf: Buf, value: Op
                 walk::accesses(s, &mut |b, _, at| same &= b != buf || at == Some(&index))
             });
             if same {
-                store_first(p, options, &mut l.body, buf, value);
+                store_first(p, options, &mut l.body, buf, &index, value);
                 // Stored to now, it is accumulated into no more: later additions are spelt out.
                 accums(p, &mut l.body, &[buf]);
             }
@@ -77,33 +77,76 @@ fn covered(p: &Proc, l: &For, buf: Buf, nest: &mut Vec<(Val, Operand)>) -> Optio
     let first = l.body.iter().find(|s| mentions(s, buf))?;
     match first {
         Stmt::Store { index, .. } | Stmt::Accum { index, .. } => {
-            let shape = &p.info(buf).shape;
-            let dimension = |(v, extent): &(Val, Operand)| {
-                let mut at = (0..index.len()).filter(|k| index[*k] == Operand::Val(*v));
-                at.next().filter(|k| at.next().is_none() && shape[*k] == *extent)
-            };
-            let dims: Vec<usize> = nest.iter().filter_map(dimension).collect();
-            (dims.len() == nest.len() && dims.len() == shape.len()).then(|| index.clone())
+            covers(p, index, buf, nest).then(|| index.clone())
         }
         Stmt::For(inner) => covered(p, inner, buf, nest),
+        // Whichever arm is taken; one that leaves the element alone will store what filled it.
+        Stmt::If(i) => in_arms(i, buf).filter(|index| covers(p, index, buf, nest)),
         Stmt::Let { .. }
         | Stmt::Load { .. }
         | Stmt::Alloc { .. }
         | Stmt::Fill { .. }
         | Stmt::Copy { .. }
         | Stmt::While(_)
-        | Stmt::If(_)
         | Stmt::Check { .. }
         | Stmt::Argsort { .. } => None,
     }
 }
 
-fn store_first(p: &mut Proc, options: &Options, stmts: &mut Block, buf: Buf, filled: Operand) {
-    let Some(k) = stmts.iter().position(|s| mentions(s, buf)) else { return };
+/// The nest's indices are those of the element, each in its own dimension and as far as that goes.
+fn covers(p: &Proc, index: &[Operand], buf: Buf, nest: &[(Val, Operand)]) -> bool {
+    let shape = &p.info(buf).shape;
+    let dimension = |(v, extent): &(Val, Operand)| {
+        let mut at = (0..index.len()).filter(|k| index[*k] == Operand::Val(*v));
+        at.next().filter(|k| at.next().is_none() && shape[*k] == *extent)
+    };
+    nest.iter().all(|l| dimension(l).is_some()) && nest.len() == shape.len()
+}
+
+/// The index of the first access in each arm that has one, if these are writes to one element.
+fn in_arms(i: &If, buf: Buf) -> Option<Vec<Operand>> {
+    let first = |arm: &Block| {
+        arm.iter().find(|s| mentions(s, buf)).map(|s| match s {
+            Stmt::Store { index, .. } | Stmt::Accum { index, .. } => Some(index.clone()),
+            Stmt::If(i) => in_arms(i, buf),
+            Stmt::Let { .. }
+            | Stmt::Load { .. }
+            | Stmt::Alloc { .. }
+            | Stmt::Fill { .. }
+            | Stmt::Copy { .. }
+            | Stmt::For(_)
+            | Stmt::While(_)
+            | Stmt::Check { .. }
+            | Stmt::Argsort { .. } => None,
+        })
+    };
+    match (first(&i.then), first(&i.els)) {
+        (Some(t), Some(e)) => t.filter(|t| e.as_ref() == Some(t)),
+        (Some(index), None) | (None, Some(index)) => index,
+        (None, None) => None,
+    }
+}
+
+fn store_first(
+    p: &mut Proc,
+    options: &Options,
+    stmts: &mut Block,
+    buf: Buf,
+    index: &[Operand],
+    filled: Operand,
+) {
+    let Some(k) = stmts.iter().position(|s| mentions(s, buf)) else {
+        // An arm that leaves the element alone.
+        return stmts.push(Stmt::Store { buf, index: index.to_vec(), value: filled });
+    };
     match &mut stmts[k] {
-        Stmt::For(l) => store_first(p, options, &mut l.body, buf, filled),
-        Stmt::Accum { index, value, .. } => {
-            let (index, value) = (std::mem::take(index), *value);
+        Stmt::For(l) => store_first(p, options, &mut l.body, buf, index, filled),
+        Stmt::If(i) => {
+            store_first(p, options, &mut i.then, buf, index, filled);
+            store_first(p, options, &mut i.els, buf, index, filled);
+        }
+        Stmt::Accum { value, .. } => {
+            let (index, value) = (index.to_vec(), *value);
             if !options.strict && filled == Operand::Real(0.0) {
                 stmts[k] = Stmt::Store { buf, index, value };
             } else {
@@ -112,6 +155,14 @@ fn store_first(p: &mut Proc, options: &Options, stmts: &mut Block, buf: Buf, fil
                 stmts.insert(k, Stmt::Let { dst, op: Op::FAdd, args: vec![filled, value] });
             }
         }
-        _ => (),
+        Stmt::Store { .. }
+        | Stmt::Let { .. }
+        | Stmt::Load { .. }
+        | Stmt::Alloc { .. }
+        | Stmt::Fill { .. }
+        | Stmt::Copy { .. }
+        | Stmt::While(_)
+        | Stmt::Check { .. }
+        | Stmt::Argsort { .. } => (),
     }
 }

@@ -145,3 +145,61 @@ fn nobody_asked_for_the_value() {
     assert!(!shown.contains("log1p") && !shown.contains("carry s") && !shown.contains("ms"), "{shown}");
     assert_eq!(shown.matches("for i").count(), 1, "{shown}");
 }
+
+#[test]
+fn timing() {
+    for k in [100, 200, 400, 800] {
+        let mut b = Builder::new("long");
+        let n = b.scalar(Scalar::Int, "n");
+        let x = b.array("x", REAL, &[n], BufKind::In);
+        let y = b.array("y", REAL, &[n], BufKind::Out);
+        b.fill(y, ZERO);
+        let mut v = ONE;
+        for j in 0..k {
+            let t = b.alloc("t", REAL, &[n]);
+            b.each("i", n, |b, i| {
+                let a = b.load(x, &[i]);
+                let m = mul(b, a, v);
+                b.store(t, &[i], m);
+            });
+            v = b.sum("s", "i", n, |b, i| {
+                let a = b.load(t, &[i]);
+                b.accum(y, &[i], a);
+                exp(b, a)
+            });
+            v = b.op(Op::FAdd, &[v, Operand::Real(j as f64)]);
+        }
+        let p = b.finish();
+        for name in PIPELINE.iter().take(1) { let _ = name; }
+        let mut q = p.clone();
+        let start = std::time::Instant::now();
+        let mut times: std::collections::BTreeMap<&str, f64> = Default::default();
+        for name in PIPELINE {
+            let pass = TABLE.iter().find(|t| t.name == *name).unwrap();
+            let s = std::time::Instant::now();
+            (pass.run)(&mut q, &Options::default());
+            *times.entry(name).or_default() += s.elapsed().as_secs_f64() * 1e3;
+        }
+        eprintln!("{k}: {:?} {:.1?}", start.elapsed(), times);
+        let mut b = Builder::new("straight");
+        let x = b.scalar(REAL, "x");
+        let y = b.array("y", REAL, &[Operand::Int(4)], BufKind::Out);
+        b.fill(y, ZERO);
+        let mut v = x;
+        for j in 0..k * 10 {
+            let e = exp(&mut b, v);
+            v = mul(&mut b, e, x);
+            b.accum(y, &[Operand::Int(j as i64 % 4)], v);
+        }
+        let mut q = b.finish();
+        let start = std::time::Instant::now();
+        let mut times: std::collections::BTreeMap<&str, f64> = Default::default();
+        for name in PIPELINE {
+            let pass = TABLE.iter().find(|t| t.name == *name).unwrap();
+            let s = std::time::Instant::now();
+            (pass.run)(&mut q, &Options::default());
+            *times.entry(name).or_default() += s.elapsed().as_secs_f64() * 1e3;
+        }
+        eprintln!("straight {k}: {:?} {:.1?}", start.elapsed(), times);
+    }
+}

@@ -1,0 +1,105 @@
+//! Copies that need not be made. A local buffer whose last use is to be copied into another is that other from the start, if nobody touches the other
+//! meanwhile; a copy that is never written, of a buffer that is not written while the copy is used, is the buffer itself.
+//! A nest of loops that moves every element to its own place is a copy.
+
+use super::{Fact, Pass};
+use lang::loops::walk::{self, Access};
+use lang::loops::*;
+use std::collections::HashMap;
+
+pub const PASS: Pass = Pass {
+    name: "copies",
+    doc: "Buffers that are copied to where they are wanted are made there.",
+    requires: &[Fact::Numbered],
+    establishes: &[],
+    breaks: &[Fact::Numbered, Fact::Promoted],
+    run: |p, _| {
+        let mut body = std::mem::take(&mut p.body);
+        block(p, &mut body);
+        p.body = body;
+    },
+};
+
+fn block(p: &Proc, stmts: &mut Block) {
+    for s in stmts.iter_mut() {
+        if let Some((dst, src)) = moves_all(p, s) {
+            *s = Stmt::Copy { dst, src };
+        }
+        walk::blocks_mut(s).into_iter().for_each(|b| block(p, b));
+    }
+    let mut k = 0;
+    while k < stmts.len() {
+        if let Stmt::Copy { dst, src } = stmts[k]
+            && same_shape(p, dst, src)
+            && let Some((gone, kept)) = one_of(p, stmts, k, dst, src)
+        {
+            let alloc = |s: &Stmt| matches!(s, Stmt::Alloc { buf } if *buf == gone);
+            stmts.remove(k);
+            stmts.retain(|s| !alloc(s));
+            let rename = |b: &mut Buf| *b = if *b == gone { kept } else { *b };
+            walk::each_mut(stmts, &mut |s| walk::buffers_mut(s, &mut |b| rename(b)));
+            // One statement has gone here and one before.
+            k -= 1;
+            continue;
+        }
+        k += 1;
+    }
+}
+
+fn same_shape(p: &Proc, a: Buf, b: Buf) -> bool {
+    p.info(a).elem == p.info(b).elem && p.info(a).shape == p.info(b).shape
+}
+
+/// (the local buffer that goes, the one that stands for it) for the copy at `k`.
+fn one_of(p: &Proc, stmts: &Block, k: usize, dst: Buf, src: Buf) -> Option<(Buf, Buf)> {
+    let alloc = |of: Buf| stmts[..k].iter().position(|s| matches!(s, Stmt::Alloc { buf } if *buf == of));
+    let touched = |of: Buf, range: std::ops::Range<usize>, writes_only: bool| {
+        let mut found = false;
+        for s in &stmts[range] {
+            walk::all_accesses(s, &mut |b, access, _| {
+                found |= b == of && (!writes_only || access != Access::Read)
+            });
+        }
+        found
+    };
+    let end = stmts.len();
+    if let Some(a) = alloc(src)
+        // The other must be there when this one comes to life.
+        && (p.info(dst).kind == BufKind::Out || alloc(dst).is_some_and(|d| d < a))
+        && !touched(src, k + 1..end, false)
+        && !touched(dst, a..k, false)
+    {
+        return Some((src, dst));
+    }
+    if let Some(a) = alloc(dst)
+        && !touched(dst, a..k, false)
+        && !touched(dst, k + 1..end, true)
+        && !touched(src, k + 1..end, true)
+    {
+        return Some((dst, src));
+    }
+    None
+}
+
+/// (to, from) if the loop nest moves every element of one buffer to the same place of another.
+fn moves_all(p: &Proc, s: &Stmt) -> Option<(Buf, Buf)> {
+    let mut extents = HashMap::new();
+    let mut at = s;
+    loop {
+        let Stmt::For(l) = at else { return None };
+        extents.insert(l.index, l.extent);
+        match l.body.as_slice() {
+            [inner @ Stmt::For(_)] if l.carried.is_empty() => at = inner,
+            [Stmt::Load { dst, buf: src, index }, Stmt::Store { buf: to, index: place, value }]
+                if l.carried.is_empty() && *value == Operand::Val(*dst) && index == place && src != to =>
+            {
+                let whole = index.iter().zip(&p.info(*to).shape).all(|(i, n)| match i {
+                    Operand::Val(i) => extents.remove(i).is_some_and(|extent| extent == *n),
+                    Operand::Real(_) | Operand::Int(_) | Operand::Bool(_) => false,
+                });
+                return (whole && extents.is_empty() && same_shape(p, *to, *src)).then_some((*to, *src));
+            }
+            _ => return None,
+        }
+    }
+}

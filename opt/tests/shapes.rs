@@ -1,0 +1,141 @@
+//! Whole programs from text through the loop passes: same values before and after, and the shapes of lowering.md.
+
+use lang::core::{Lit, Program, Tm};
+use lang::loops::eval::{self, Arg, Array, Data};
+use lang::loops::{BufKind, Param, Proc, text, verify};
+use lang::prim::Scalar;
+use opt::passes::{self, Options};
+
+fn derive(
+    mode: lang::types::Mode,
+    x: &lang::core::Binder,
+    body: &Tm,
+    scope: &lang::typing::Scope,
+    site: &lang::diag::Site,
+    supply: &mut lang::name::Supply,
+) -> Result<Tm, opt::Error> {
+    ad::derive_lambda(&mut Program::default(), x, body, scope, mode, site, supply)
+        .map_err(|e| opt::Error::bug(e.to_string()))
+}
+
+/// The loops of definition `name`, as emitted.
+fn emitted(source: &str, name: &str) -> Proc {
+    let (file, diagnostics) = lang::surface::parser::parse(source);
+    assert!(diagnostics.is_empty(), "{diagnostics:?}");
+    let checked = typeck::check_file(&file);
+    assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
+    let def = &checked.program.defs[name];
+    let normal = opt::normal_form(def, &checked.program, &derive).unwrap();
+    let p = opt::emit(&normal, &checked.program).unwrap();
+    verify::verify(&p).unwrap_or_else(|m| panic!("{m}\n{}", text::print(&p)));
+    p
+}
+
+/// Arguments for a procedure whose int parameters are these, its arrays filled with small numbers.
+fn arguments(p: &Proc, ints: &[i64]) -> Vec<Arg> {
+    let mut ints = ints.iter();
+    let mut sizes = std::collections::HashMap::new();
+    let mut k = 0.0;
+    let mut number = || {
+        k += 1.0;
+        (k * 0.7_f64).sin()
+    };
+    let mut args = vec![];
+    for param in &p.params {
+        match param {
+            Param::Scalar(v) => match p.vals[v.0 as usize].0 {
+                Scalar::Int => {
+                    let n = *ints.next().expect("enough ints");
+                    sizes.insert(*v, n);
+                    args.push(Arg::Scalar(Lit::Int(n)));
+                }
+                Scalar::Real => args.push(Arg::Scalar(Lit::Real(number()))),
+                Scalar::Bool => args.push(Arg::Scalar(Lit::Bool(true))),
+            },
+            Param::Array(b) if p.info(*b).kind == BufKind::In => {
+                let size = |o: &lang::loops::Operand| match o {
+                    lang::loops::Operand::Val(v) => sizes[v] as usize,
+                    lang::loops::Operand::Int(n) => *n as usize,
+                    other => panic!("{other:?}"),
+                };
+                let shape: Vec<usize> = p.info(*b).shape.iter().map(size).collect();
+                let n = shape.iter().product();
+                args.push(Arg::Array(match p.info(*b).elem {
+                    Scalar::Real => Array::reals(shape, (0..n).map(|_| number()).collect::<Vec<_>>()),
+                    Scalar::Int => Array::ints(shape, (0..n).map(|i| i as i64 % 2).collect::<Vec<_>>()),
+                    Scalar::Bool => Array { shape, data: Data::Bool(vec![true; n]) },
+                }));
+            }
+            Param::Array(_) => (),
+        }
+    }
+    args
+}
+
+/// The optimised loops as text, after checking that they compute what the emitted ones do, at no more cost.
+fn optimised(source: &str, name: &str, ints: &[i64]) -> String {
+    let before = emitted(source, name);
+    let mut after = before.clone();
+    passes::optimise(&mut after, &Options { verify: true, ..Options::default() }).unwrap();
+    let args = arguments(&before, ints);
+    let show = |p: &Proc| text::print(p);
+    let (a, b) = (eval::run(&before, &args).unwrap(), eval::run(&after, &args).unwrap());
+    for (x, y) in a.outs.iter().zip(&b.outs) {
+        let (Data::Real(x), Data::Real(y)) = (&x.data, &y.data) else { continue };
+        let close = x.iter().zip(y).all(|(x, y)| (x - y).abs() <= 1e-13 * (1.0 + x.abs()));
+        assert!(close, "{x:?}\n{y:?}\n{}\n{}", show(&before), show(&after));
+    }
+    if std::env::var("SHOW").is_ok() {
+        eprintln!("{}\n{}\n{} -> {}\n", show(&before), show(&after), a.cost, b.cost);
+    }
+    assert!(b.cost <= a.cost, "{} -> {}\n{}\n{}", a.cost, b.cost, show(&before), show(&after));
+    show(&after)
+}
+
+const PROGRAMS: &str = "\
+def dot1 [n] (x : real^n) (y : real^n) : real = sum (map2 (\\a b -> a * b) x y)
+def ddot [n] (x : real^n) (y : real^n) : (real^n, real^n) = grad (\\p -> dot1 p.0 p.1) (x, y)
+
+def loss [n, d] (w : real^d) (xs : [n]real^d) (ys : real^n) : real =
+  sum (map2 (\\x y -> softplus (-(y * dot w x))) xs ys) / real n + 0.01 * dot w w
+def dloss [n, d] (w : real^d) (xs : [n]real^d) (ys : real^n) : (real, real^d) = value_and_grad (\\w -> loss w xs ys) w
+
+def lse [n] (x : real^n) : real = log (sum (map (\\a -> exp a) x))
+def dlse [n] (x : real^n) : real^n = grad lse x
+
+def chain [n] (x : real^n) : real = let y = [ exp (sin x[i]) | i < n ] in log (sum (map (\\a -> a * a) y))
+def dchain [n] (x : real^n) : real^n = grad chain x
+
+def quad [n, d] (a : real^(n,d)) (x : real^d) : real = let y = [ sum (map2 (\\p q -> p * q) a[i] x) | i < n ] in sum (map (\\v -> v * v) y)
+def dquad [n, d] (a : real^(n,d)) (x : real^d) : (real^(n,d), real^d) = grad (\\p -> quad p.0 p.1) (a, x)
+
+def steps (x : real) (n : int) : real = loop s = x for i < n do sin s * x
+def dsteps (x : real) (n : int) : real = grad (\\x -> steps x n) x
+
+def branch [n] (x : real^n) : real = sum [ if x[i] > 0 then exp x[i] * x[i] else sin x[i] | i < n ]
+def dbranch [n] (x : real^n) : real^n = grad branch x
+
+def picks [n, k] (table : real^k) (at : [n]int) : real = sum [ let t = table[at[i]] in t * t | i < n ]
+def dpicks [n, k] (table : real^k) (at : [n]int) : real^k = grad (\\t -> picks t at) table
+
+def mixture [n, k, d] (mu : real^(k,d)) (xs : real^(n,d)) : real =
+  sum [ log (sum [ exp (-(sum [ (xs[i,j] - mu[c,j]) * (xs[i,j] - mu[c,j]) | j < d ])) | c < k ]) | i < n ]
+def dmixture [n, k, d] (mu : real^(k,d)) (xs : real^(n,d)) : real^(k,d) = grad (\\m -> mixture m xs) mu
+";
+
+#[test]
+fn show_all() {
+    for (name, ints) in [
+        ("ddot", vec![5]),
+        ("dloss", vec![5, 3]),
+        ("dlse", vec![5]),
+        ("dchain", vec![5]),
+        ("dquad", vec![5, 3]),
+        ("dsteps", vec![5]),
+        ("dbranch", vec![5]),
+        ("dpicks", vec![5, 3]),
+        ("dmixture", vec![5, 3, 2]),
+    ] {
+        optimised(PROGRAMS, name, &ints);
+    }
+}
