@@ -123,19 +123,56 @@ def mixture [n, k, d] (mu : real^(k,d)) (xs : real^(n,d)) : real =
 def dmixture [n, k, d] (mu : real^(k,d)) (xs : real^(n,d)) : real^(k,d) = grad (\\m -> mixture m xs) mu
 ";
 
+/// How often the text occurs.
+fn count(shown: &str, text: &str) -> usize {
+    shown.matches(text).count()
+}
+
+/// One loop, no temporaries, no fills: both cotangents stored where they are wanted.
 #[test]
-fn show_all() {
-    for (name, ints) in [
-        ("ddot", vec![5]),
-        ("dloss", vec![5, 3]),
-        ("dlse", vec![5]),
-        ("dchain", vec![5]),
-        ("dquad", vec![5, 3]),
-        ("dsteps", vec![5]),
-        ("dbranch", vec![5]),
-        ("dpicks", vec![5, 3]),
-        ("dmixture", vec![5, 3, 2]),
-    ] {
-        optimised(PROGRAMS, name, &ints);
+fn dot_product() {
+    let shown = optimised(PROGRAMS, "ddot", &[5]);
+    assert_eq!((count(&shown, "for "), count(&shown, "var "), count(&shown, ":=")), (1, 0, 0), "{shown}");
+    assert_eq!((count(&shown, "check"), count(&shown, "parallel")), (0, 1), "{shown}");
+}
+
+/// Primal and reverse share the iteration and the exponential; nothing of length n is kept.
+#[test]
+fn logistic_loss() {
+    let shown = optimised(PROGRAMS, "dloss", &[5, 3]);
+    assert_eq!((count(&shown, "< n"), count(&shown, "exp("), count(&shown, "check")), (1, 1, 0), "{shown}");
+    // ys alone has length n.
+    assert_eq!((count(&shown, "real[n]"), count(&shown, "var ")), (1, 0), "{shown}");
+}
+
+/// The cotangent depends on the whole sum: two loops, the exponentials kept, the sum formed where they are.
+#[test]
+fn keep_or_recompute() {
+    for (name, kept) in [("dlse", "exp("), ("dchain", "exp(sin(")] {
+        let shown = optimised(PROGRAMS, name, &[5]);
+        assert_eq!((count(&shown, "for "), count(&shown, "var "), count(&shown, kept)), (2, 1, 1), "{shown}");
+        assert_eq!(count(&shown, ":="), 0, "{shown}");
     }
+}
+
+/// Primal and reverse branch once, each arm stores; the arm's residual is a value.
+#[test]
+fn branches() {
+    let shown = optimised(PROGRAMS, "dbranch", &[5]);
+    assert_eq!((count(&shown, "if "), count(&shown, "for "), count(&shown, "exp(")), (1, 1, 1), "{shown}");
+    assert_eq!((count(&shown, ":="), count(&shown, "+="), count(&shown, "yield")), (0, 0, 0), "{shown}");
+}
+
+/// A data-dependent index keeps its one check.
+#[test]
+fn gather() {
+    let shown = optimised(PROGRAMS, "dpicks", &[5, 3]);
+    assert_eq!((count(&shown, "check"), count(&shown, "for ")), (1, 1), "{shown}");
+}
+
+#[test]
+fn carried_state_and_mixtures_keep_their_values() {
+    optimised(PROGRAMS, "dsteps", &[5]);
+    optimised(PROGRAMS, "dquad", &[5, 3]);
+    optimised(PROGRAMS, "dmixture", &[5, 3, 2]);
 }

@@ -15,6 +15,8 @@ pub struct Poly(BTreeMap<Vec<Val>, i64>);
 /// Larger polynomials are not followed.
 const MAX_TERMS: usize = 12;
 const MAX_DEGREE: usize = 3;
+/// Only so many of the latest facts are looked at.
+const NEAR: usize = 48;
 
 impl Poly {
     fn int(k: i64) -> Poly {
@@ -156,12 +158,17 @@ impl Bounds {
     /// In the body of this loop there is an iteration.
     pub fn enter(&mut self, l: &For) {
         let some = self.poly(l.extent).plus_int(-1);
-        self.facts.push(some);
+        self.push(some);
     }
     /// The sizes of a buffer that lives are not negative.
     pub fn lives(&mut self, info: &BufInfo) {
         let sizes: Vec<Poly> = info.shape.iter().map(|o| self.poly(*o)).collect();
-        self.facts.extend(sizes.into_iter().filter(|s| !s.0.is_empty()));
+        sizes.into_iter().for_each(|s| self.push(s));
+    }
+    fn push(&mut self, fact: Poly) {
+        if fact.is_small() && !self.worst(fact.clone()) {
+            self.facts.push(fact);
+        }
     }
     /// From here on the condition is known.
     pub fn assume(&mut self, cond: Operand, truth: bool) {
@@ -185,9 +192,7 @@ impl Bounds {
     /// x − y + k ≥ 0
     fn learn(&mut self, x: Operand, y: Operand, k: i64) {
         let fact = self.poly(x).plus(-1, &self.poly(y)).plus_int(k);
-        if fact.is_small() {
-            self.facts.push(fact);
-        }
+        self.push(fact);
     }
 
     /// The truth of a comparison of ints, where it can be shown.
@@ -220,7 +225,7 @@ impl Bounds {
             return true;
         }
         // Facts about other values do not help; the latest are the likeliest.
-        let near: Vec<&Poly> = self.facts.iter().rev().filter(|f| shares(e, f)).take(16).collect();
+        let near: Vec<&Poly> = self.facts.iter().rev().take(NEAR).filter(|f| shares(e, f)).take(16).collect();
         near.iter().enumerate().any(|(k, f)| {
             let rest = e.plus(-1, f);
             self.worst(rest.clone()) || near[k + 1..].iter().any(|g| self.worst(rest.plus(-1, g)))
@@ -258,6 +263,8 @@ impl Bounds {
             || self
                 .facts
                 .iter()
+                .rev()
+                .take(NEAR)
                 .any(|f| f.0.len() <= 2 && f.0.get([v].as_slice()) == Some(&1) && rest_at_most_zero(f, v))
     }
 }

@@ -5,7 +5,7 @@ use super::{Fact, Pass};
 use lang::loops::verify::touched;
 use lang::loops::walk;
 use lang::loops::*;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub const PASS: Pass = Pass {
     name: "contract",
@@ -37,7 +37,7 @@ fn block(p: &mut Proc, stmts: &mut Block) {
             }
         });
     }
-    let mut gone = vec![];
+    let mut gone = HashSet::new();
     let mut moved: HashMap<usize, Vec<(Buf, usize, Option<usize>)>> = HashMap::new();
     for (buf, alloc) in local {
         let (fill, at) = match *places[&buf].as_slice() {

@@ -120,28 +120,24 @@ pub fn conflict(a: &BTreeSet<Kind>, b: &BTreeSet<Kind>, strict: bool) -> bool {
 /// Per statement, the earlier ones it depends on: directly all the members, and enough of the others.
 fn dependences(effects: &[Effects], member: &[bool], strict: bool) -> Vec<BTreeSet<usize>> {
     let mut defined: HashMap<Val, usize> = HashMap::new();
-    // Who only reads a buffer, and who does more.
-    let mut readers: HashMap<Buf, Vec<usize>> = HashMap::new();
-    let mut writers: HashMap<Buf, Vec<usize>> = HashMap::new();
+    // Who does what to a buffer, from its last overwrite by a lone statement on.
+    let mut touched: HashMap<Buf, [Vec<usize>; 3]> = HashMap::new();
     let mut last_check = None;
     let mut out = vec![];
     for (k, e) in effects.iter().enumerate() {
         let mut before: BTreeSet<usize> = e.uses.iter().filter_map(|v| defined.get(v).copied()).collect();
         for (b, kinds) in &e.touches {
-            let (readers, writers) = (readers.entry(*b).or_default(), writers.entry(*b).or_default());
-            before
-                .extend(writers.iter().copied().filter(|j| conflict(&effects[*j].touches[b], kinds, strict)));
-            if kinds.iter().all(|kind| *kind == Kind::Read) {
-                readers.push(k);
-                continue;
+            let lists = touched.entry(*b).or_default();
+            for earlier in [Kind::Read, Kind::Write, Kind::Accum] {
+                if conflict(&BTreeSet::from([earlier]), kinds, strict) {
+                    before.extend(&lists[earlier as usize]);
+                }
             }
-            before.extend(readers.iter().copied());
             // Whoever conflicts with anything before an overwrite conflicts with the overwrite.
             if kinds.contains(&Kind::Write) && !member[k] {
-                readers.clear();
-                writers.clear();
+                lists.iter_mut().for_each(Vec::clear);
             }
-            writers.push(k);
+            kinds.iter().for_each(|kind| lists[*kind as usize].push(k));
         }
         if e.checks || e.wild {
             before.extend(last_check);

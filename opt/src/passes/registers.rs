@@ -67,15 +67,13 @@ type Uses = BTreeMap<Buf, (Option<Vec<Operand>>, HashSet<Access>)>;
 
 /// Puts what the loop touches at fixed elements into registers: pushes what comes before it, gives what comes after.
 fn fixed(p: &mut Proc, options: &Options, bounds: &mut Bounds, l: &mut For, before: &mut Block) -> Block {
-    let mut inner = walk::allocated(&l.body);
+    let inner = walk::allocated(&l.body);
     let mut defined = HashSet::from([l.index]);
     defined.extend(l.carried.iter().map(|c| c.param));
     walk::each(&l.body, &mut |s| {
         defined.extend(walk::results(s));
         defined.extend(walk::params(s));
     });
-    // Nothing to gain where the rank is 0 already; Copy and the like touch all elements.
-    inner.extend((0..p.bufs.len() as u32).map(Buf).filter(|b| p.info(*b).shape.is_empty()));
     let mut uses = Uses::new();
     walk::each(&l.body, &mut |s| {
         walk::accesses(s, &mut |b, access, index| {
@@ -90,7 +88,9 @@ fn fixed(p: &mut Proc, options: &Options, bounds: &mut Bounds, l: &mut For, befo
     });
     let mut after = vec![];
     for (b, (index, how)) in uses {
-        let Some(index) = index.filter(|i| !inner.contains(&b) && bounds.in_bounds(p.info(b), i)) else {
+        let Some(index) =
+            index.filter(|i| !i.is_empty() && !inner.contains(&b) && bounds.in_bounds(p.info(b), i))
+        else {
             continue;
         };
         let sums = !how.contains(&Access::Read) && !how.contains(&Access::Write);
