@@ -17,6 +17,9 @@ pub enum Clash {
     Overflow,
 }
 
+/// Arrays nested deeper than about this are refused.
+const RANK_LIMIT: usize = 100;
+
 #[derive(Default)]
 struct TypeMeta {
     solution: Option<T>,
@@ -98,7 +101,11 @@ impl Metas {
             T::Real | T::Int | T::Bool | T::Param(_) | T::Meta(_) | T::Error => {}
             T::Tuple(ts) => ts.iter().for_each(|t| self.weigh(t, left)),
             T::Record(fs) => fs.iter().for_each(|(_, t)| self.weigh(t, left)),
-            T::Array(_, t) => self.weigh(&t, left),
+            T::Array(_, t) => {
+                // Work on a nest of arrays grows with the square of its depth.
+                *left = left.saturating_sub(crate::infer::TYPE_LIMIT / RANK_LIMIT);
+                self.weigh(&t, left);
+            }
             T::Fun(a, b) | T::Lin(a, b) | T::Copower(a, b) => {
                 self.weigh(&a, left);
                 self.weigh(&b, left);

@@ -56,7 +56,7 @@ fn nothing_is_too_deep_to_answer() {
         (1500, &|n| format!("def f (x : real) : real = {}\n", vec!["x"; n].join(" + "))),
         (1000, &|n| format!("def f (x : real) : real = {}x\n", "let y = x * x in ".repeat(n))),
         (1500, &|n| format!("def f (x : real) : real = {}x{}\n", "exp (".repeat(n), ")".repeat(n))),
-        (500, &|n| format!("def f (x : real) = {}x{}\n", "[".repeat(n), "]".repeat(n))),
+        (1900, &|n| format!("def f (x : real) = {}x{}\n", "[".repeat(n), "]".repeat(n))),
     ] {
         let text = build(n);
         let (file, problems) = lang::surface::parser::parse(&text);
@@ -67,6 +67,7 @@ fn nothing_is_too_deep_to_answer() {
 }
 
 const CASES: &[(&str, &[&str])] = &[
+    ("def f (x : real) = checkpoint exp x\n", &["E0311 `checkpoint` is not part of this version yet"]),
     (
         "def f (x : real) : real = sofplus x\n",
         &["E0201 there is no `sofplus` in scope | did you mean `softplus`?"],
