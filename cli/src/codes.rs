@@ -26,7 +26,7 @@ pub const NEGATIVE_SIZE: &str = "E0805";
 pub const TOO_DEEP: &str = "E0806";
 
 /// The codes of this crate. Those of the parser and of the checker are in `lang` and `typeck`.
-pub const ALL: &[&str] = &[
+const OWN: &[&str] = &[
     UNREADABLE,
     NOT_UTF8,
     NO_SUCH_DEFINITION,
@@ -50,6 +50,13 @@ pub const ALL: &[&str] = &[
     NEGATIVE_SIZE,
     TOO_DEEP,
 ];
+
+/// Every code there is.
+pub fn all() -> Vec<&'static str> {
+    let parser = lang::surface::codes::ALL.iter().map(|c| c.code);
+    let checker = typeck::codes::ALL.iter().map(|c| c.code);
+    parser.chain(checker).chain(OWN.iter().copied()).collect()
+}
 
 /// The code and message of a run-time failure with its details.
 pub fn failure(failure: &Failure, details: &[i64]) -> (&'static str, String) {

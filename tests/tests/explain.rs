@@ -1,0 +1,110 @@
+//! Every error code has a page, and the example of the page shows the error: its first ```ad block is `example.ad`, blocks ```text NAME (or
+//! ```bytes NAME, in hexadecimal) are further files, the ```console block is the command. A block ```ad mended is a program without errors.
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+const ADC: &str = env!("CARGO_BIN_EXE_adc-under-test");
+
+/// Codes without an example: there is no short program that shows them.
+const WITHOUT_EXAMPLE: &[&str] = &["E0310", "E0313", "E0713", "E0714", "E0799"];
+
+/// The blocks of a page: what stands after the fence, and the text.
+fn blocks(page: &str) -> Vec<(&str, String)> {
+    let (mut out, mut open): (Vec<(&str, String)>, bool) = (vec![], false);
+    for line in page.lines() {
+        match (line.strip_prefix("```"), open) {
+            (Some(info), false) => {
+                out.push((info, String::new()));
+                open = true;
+            }
+            (Some(_), true) => open = false,
+            (None, true) => {
+                let (_, text) = out.last_mut().expect("a block is open");
+                *text += &format!("{line}\n");
+            }
+            (None, false) => {}
+        }
+    }
+    out
+}
+
+/// A directory that is removed at the end.
+struct Scratch(PathBuf);
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+fn write(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), String> {
+    std::fs::write(dir.join(name), bytes).map_err(|e| format!("{name}: {e}"))
+}
+
+fn unhex(text: &str) -> Vec<u8> {
+    let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
+    digits.chunks(2).map(|pair| pair.iter().fold(0, |byte, d| byte * 16 + *d as u8)).collect()
+}
+
+fn check(code: &str, page: &str) -> Result<(), String> {
+    if !page.starts_with(&format!("# {code}: ")) {
+        return Err(format!("{code}: the page does not begin with its code and title"));
+    }
+    let dir = std::env::temp_dir().join(format!("adc-explain-{}-{code}", std::process::id()));
+    std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
+    let dir = Scratch(dir);
+    let mut shown = false;
+    for (info, text) in blocks(page) {
+        match info.split_whitespace().collect::<Vec<_>>()[..] {
+            ["ad"] => write(&dir.0, "example.ad", text.as_bytes())?,
+            ["text", name] => write(&dir.0, name, text.as_bytes())?,
+            ["bytes", name] => write(&dir.0, name, &unhex(&text))?,
+            ["console"] => {
+                let line = text
+                    .trim()
+                    .strip_prefix("$ adc ")
+                    .ok_or(format!("{code}: `{text}` is no adc command"))?;
+                let ran = tests::run(ADC, &dir.0, &tests::words(line));
+                if ran.status != 1 || !ran.stderr.contains(&format!("[{code}]")) {
+                    return Err(format!(
+                        "{code}: adc {line}: status {}\n{}{}",
+                        ran.status, ran.stdout, ran.stderr
+                    ));
+                }
+                shown = true;
+            }
+            ["ad", "mended"] => {
+                write(&dir.0, "mended.ad", text.as_bytes())?;
+                let ran = tests::run(ADC, &dir.0, &["check", "mended.ad"]);
+                if ran.status != 0 {
+                    return Err(format!("{code}: the mended program is wrong\n{}", ran.stderr));
+                }
+            }
+            _ => return Err(format!("{code}: a block is marked `{info}`")),
+        }
+    }
+    match (shown, WITHOUT_EXAMPLE.contains(&code)) {
+        (true, false) | (false, true) => Ok(()),
+        (false, false) => Err(format!("{code}: the page shows no example")),
+        (true, true) => Err(format!("{code}: is not without an example any more")),
+    }
+}
+
+#[test]
+fn every_code_has_a_page_and_no_page_is_left_over() {
+    let codes: BTreeSet<&str> = cli::codes::all().into_iter().collect();
+    let pages: BTreeSet<&str> = cli::explain::PAGES.iter().map(|(code, _)| *code).collect();
+    assert_eq!(codes, pages);
+    let files: BTreeSet<String> = tests::files(&tests::root().join("docs/errors"), "md")
+        .iter()
+        .map(|path| path.file_stem().unwrap_or_default().to_string_lossy().into_owned())
+        .collect();
+    assert_eq!(files, pages.iter().map(|code| code.to_string()).collect());
+}
+
+#[test]
+fn the_example_of_every_page_shows_its_error() {
+    let complaints = tests::all(cli::explain::PAGES, |(code, page)| check(code, page));
+    tests::report(complaints, cli::explain::PAGES.len());
+}
