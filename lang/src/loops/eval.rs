@@ -3,7 +3,9 @@
 
 use super::*;
 use crate::core::Lit;
-use crate::prim::{Lowering, Prim, cmath, floor_div, floor_mod, powi};
+use crate::prim::{
+    Lowering, Prim, cmath, digamma, floor_div, floor_mod, normal_quantile, polygamma, powi, trigamma,
+};
 use std::collections::HashMap;
 use std::sync::OnceLock;
 
@@ -466,17 +468,14 @@ fn math(m: Math, args: &[Lit]) -> Option<Lit> {
             [Lit::Real(x), Lit::Int(k)] => Some(Lit::Real(powi(*x, *k))),
             _ => None,
         },
-        // Functions without a C name mean what their primitive's row says.
-        Math::Log2
-        | Math::Log10
-        | Math::Digamma
-        | Math::Trigamma
-        | Math::Polygamma
-        | Math::NormalQuantile => by_row(Op::Math(m), args),
+        Math::Log2 => one(|x| cmath::log2(x)),
+        Math::Log10 => one(|x| cmath::log10(x)),
+        Math::Digamma => one(digamma),
+        Math::Trigamma => one(trigamma),
+        Math::NormalQuantile => one(normal_quantile),
+        Math::Polygamma => match args {
+            [Lit::Int(m), Lit::Real(x)] => Some(Lit::Real(polygamma(*m, *x))),
+            _ => None,
+        },
     }
-}
-
-fn by_row(op: Op, args: &[Lit]) -> Option<Lit> {
-    let lowered = |p: &&Prim| matches!(p.row().lowering, Lowering::Op(o) if o == op);
-    Prim::ALL.iter().find(lowered).map(|p| (p.row().eval)(args))
 }

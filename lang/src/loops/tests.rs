@@ -223,3 +223,32 @@ fn is_read(block: &[Stmt], v: Val) -> bool {
     walk::each_operand(block, &mut |o| found |= o == Operand::Val(v));
     found
 }
+
+/// A primitive that is lowered to one operation means what the operation means, bit for bit.
+#[test]
+fn operations_agree_with_their_primitives() {
+    use crate::prim::{Lowering, Prim};
+    for p in Prim::ALL {
+        let row = p.row();
+        let Lowering::Op(op) = row.lowering else { continue };
+        for k in 0..40 {
+            let literal = |(at, ty): (usize, &Scalar)| {
+                let (low, high) = row.samples[at];
+                let x = low + (high - low) * (((k * 37 + at * 11) % 41) as f64 / 40.0);
+                match ty {
+                    Scalar::Real => Lit::Real(x),
+                    Scalar::Int => Lit::Int(x as i64),
+                    Scalar::Bool => Lit::Bool(x > 0.5),
+                }
+            };
+            let args: Vec<Lit> = row.args.iter().enumerate().map(literal).collect();
+            let (want, got) = ((row.eval)(&args), eval::apply(op, &args).unwrap());
+            let bits = |l: Lit| match l {
+                Lit::Real(x) => x.to_bits(),
+                Lit::Int(k) => k as u64,
+                Lit::Bool(b) => b as u64,
+            };
+            assert_eq!(bits(want), bits(got), "{op:?} at {args:?}: {want:?} and {got:?}");
+        }
+    }
+}
