@@ -10,7 +10,7 @@ use inkwell::builder::Builder;
 use inkwell::values::{
     BasicValue, BasicValueEnum, FloatValue, FunctionValue, IntValue, PhiValue, PointerValue,
 };
-use lang::loops::{Block, Buf, Carried, CarriedKind, For, If, Op, Operand, Parallel, Proc, Stmt, Val, While};
+use lang::loops::{Block, Buf, Carried, For, If, Operand, Parallel, Proc, Stmt, Val, While};
 use std::collections::HashSet;
 
 /// One LLVM function under construction: a procedure's entry point, or the chunk of a parallel loop in it.
@@ -365,64 +365,5 @@ impl<'u, 'c> Gen<'u, 'c> {
         let (keys, perm) = (self.at(keys)?.ptr, self.at(perm)?.ptr);
         let status = self.b.build_call(sort, &[keys.into(), perm.into(), n.into()], "sorted")?;
         self.require_success(status.try_as_basic_value().unwrap_basic().into_int_value())
-    }
-
-    /// The additions through which a Sum-carried scalar reaches its next value may be reordered: notes which they are.
-    fn mark_sums(&mut self, carried: &[Carried], body: &Block) {
-        if self.u.options.strict {
-            return;
-        }
-        let mut reached: HashSet<Val> =
-            carried.iter().filter(|c| c.kind == CarriedKind::Sum).map(|c| c.param).collect();
-        if !reached.is_empty() {
-            follow_sums(body, &mut reached, &mut self.sums);
-        }
-    }
-}
-
-fn follow_sums(block: &Block, reached: &mut HashSet<Val>, sums: &mut HashSet<Val>) {
-    let hit = |o: &Operand, reached: &HashSet<Val>| matches!(o, Operand::Val(v) if reached.contains(v));
-    for stmt in block {
-        match stmt {
-            Stmt::Let { dst, op, args } => {
-                if matches!(op, Op::FAdd | Op::FSub | Op::Select) && args.iter().any(|a| hit(a, reached)) {
-                    reached.insert(*dst);
-                    sums.insert(*dst);
-                }
-            }
-            Stmt::For(f) => {
-                for c in &f.carried {
-                    if hit(&c.init, reached) {
-                        reached.extend([c.param, c.result]);
-                    }
-                }
-                follow_sums(&f.body, reached, sums);
-            }
-            Stmt::While(w) => {
-                for c in &w.carried {
-                    if hit(&c.init, reached) {
-                        reached.extend([c.param, c.result]);
-                    }
-                }
-                follow_sums(&w.body, reached, sums);
-            }
-            Stmt::If(i) => {
-                follow_sums(&i.then, reached, sums);
-                follow_sums(&i.els, reached, sums);
-                for (dst, t, e) in &i.results {
-                    if hit(t, reached) || hit(e, reached) {
-                        reached.insert(*dst);
-                    }
-                }
-            }
-            Stmt::Load { .. }
-            | Stmt::Store { .. }
-            | Stmt::Accum { .. }
-            | Stmt::Alloc { .. }
-            | Stmt::Fill { .. }
-            | Stmt::Copy { .. }
-            | Stmt::Check { .. }
-            | Stmt::Argsort { .. } => {}
-        }
     }
 }

@@ -5,6 +5,7 @@
 //! | [`jit`] | compile and call in this process |
 //! | [`object`] | `.o`, `.so`, `.ll`, `.s`, a C header |
 //! | `llvm`, `body`, `ops`, `math`, `memory`, `parallel` | Proc → LLVM IR: entry points, statements, scalar operations, math functions, buffers, parallel loops |
+//! | `sums` | which additions may be reordered |
 //! | `hints` | what LLVM is told about loops |
 //! | `host` | the machine compiled for: target machine, optimisation pipeline |
 
@@ -18,6 +19,7 @@ mod memory;
 pub mod object;
 mod ops;
 mod parallel;
+mod sums;
 
 pub use jit::{Arg, Jit, RunError, Slice, SliceMut, Times};
 pub use llvm::symbols;

@@ -228,6 +228,13 @@ impl<'c> Unit<'c> {
         f
     }
 
+    /// The function only passes things on: it is compiled as it stands, quickly.
+    pub fn unoptimised(&self, f: FunctionValue<'c>) {
+        for a in ["optnone", "noinline"] {
+            f.add_attribute(AttributeLoc::Function, self.attribute(a, 0));
+        }
+    }
+
     /// A function of the runtime or the C library, with `memory` effects (LLVM's encoding; 0: none).
     pub fn declare(
         &self,
@@ -310,6 +317,7 @@ impl<'c> Unit<'c> {
     fn adapter(&self, proc: &Proc, f: FunctionValue<'c>, symbol: &str) -> Result<()> {
         let ty = self.i64.fn_type(&[self.ptr.into(), self.ptr.into()], false);
         let adapter = self.define(&format!("{symbol}.call"), ty, None);
+        self.unoptimised(adapter);
         let b = self.cx.create_builder();
         b.position_at_end(self.cx.append_basic_block(adapter, "entry"));
         let params = adapter.get_params();

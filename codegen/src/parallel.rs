@@ -217,6 +217,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         let name = format!("{}.start", chunk.get_name().to_string_lossy());
         let ty = u.i64.fn_type(&[u.ptr.into(), u.i64.into(), u.ptr.into()], false);
         let function = u.define(&name, ty, Some(Linkage::Internal));
+        u.unoptimised(function);
         let args = function.get_params();
         let (context, c) = (args[0].into_pointer_value(), args[1].into_int_value());
         let mut g = Gen::new(u, self.proc, function, args[2].into_pointer_value(), false)?;
