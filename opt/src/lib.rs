@@ -12,6 +12,7 @@
 
 pub mod emit;
 pub mod error;
+pub mod live;
 pub mod normalise;
 pub mod passes;
 pub mod prune;

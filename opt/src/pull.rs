@@ -120,24 +120,43 @@ struct Pull<'s> {
     supply: &'s mut Supply,
 }
 
+/// Reading an element costs no more than an index: projections and indices of variables.
+pub fn is_view(t: &Term) -> bool {
+    match t {
+        Term::Var(_) | Term::Lit(_) => true,
+        Term::Index(a, i, _) => is_view(a) && (is_view(i) || lang::walk::as_size(i).is_some()),
+        Term::Proj(t, _) => is_view(t),
+        Term::Let(_, a, b) => is_view(a) && is_view(b),
+        Term::Build { body, .. } => is_view(body),
+        Term::Tuple(ts) => ts.iter().all(|t| is_view(t)),
+        _ => false,
+    }
+}
+
 impl Pull<'_> {
-    /// Reading costs no more than an index: projections and indices of variables.
-    fn is_view(t: &Term) -> bool {
-        match t {
-            Term::Var(_) | Term::Lit(_) => true,
-            Term::Index(a, i, _) => {
-                Self::is_view(a) && (Self::is_view(i) || lang::walk::as_size(i).is_some())
-            }
-            Term::Proj(t, _) => Self::is_view(t),
-            Term::Let(_, a, b) => Self::is_view(a) && Self::is_view(b),
-            Term::Build { body, .. } => Self::is_view(body),
-            Term::Tuple(ts) => ts.iter().all(|t| Self::is_view(t)),
-            _ => false,
+    /// Notes a build that is to be read through.
+    fn note(&mut self, x: &Var, a: &Term) {
+        let u = self.uses.uses.get(x).cloned().unwrap_or_default();
+        if let Term::Build { index, body, .. } = a
+            && ((u.count == 1 && u.once_per_element) || is_view(body))
+        {
+            self.builds.insert(x.clone(), (index.clone(), body.clone()));
         }
     }
 }
 
 impl Mapper for Pull<'_> {
+    fn lin(&mut self, t: &Lin) -> Lin {
+        match &**t {
+            LinTerm::CLet(x, a, b) => {
+                let a = self.term(a);
+                self.note(&x.var, &a);
+                lang::target::make::clet(x.clone(), a, self.lin(b))
+            }
+            _ => map_lin(self, t),
+        }
+    }
+
     fn term(&mut self, t: &Tm) -> Tm {
         match &**t {
             Term::Let(..) => {
@@ -145,12 +164,7 @@ impl Mapper for Pull<'_> {
                 let mut t = t.clone();
                 while let Term::Let(x, a, b) = &*t.clone() {
                     let a = self.term(a);
-                    let u = self.uses.uses.get(&x.var).cloned().unwrap_or_default();
-                    if let Term::Build { index, body, .. } = &*a
-                        && ((u.count == 1 && u.once_per_element) || Self::is_view(body))
-                    {
-                        self.builds.insert(x.var.clone(), (index.clone(), body.clone()));
-                    }
+                    self.note(&x.var, &a);
                     chain.push((x.clone(), a));
                     t = b.clone();
                 }

@@ -57,7 +57,14 @@ fn addend(t: &Lin, z: &Var, path: &[usize], d: &Dst) -> Option<Dst> {
             Dst::Tuple(ds) => ts.iter().zip(ds).find_map(|(t, d)| addend(t, z, path, d)),
             Dst::Null | Dst::Cell(_) | Dst::Slice(..) => None,
         },
-        LinTerm::Let(_, _, t) | LinTerm::CLet(_, _, t) => addend(t, z, path, d),
+        LinTerm::CLet(_, _, t) => addend(t, z, path, d),
+        // Through another variable that is itself only added to a part of d.
+        LinTerm::Let(y, s, t) => addend(t, z, path, d).or_else(|| {
+            if uses(t, &y.var, &[]) != 1 || uses(s, z, path) == 0 {
+                return None;
+            }
+            addend(s, z, path, &addend(t, &y.var, &[], d)?)
+        }),
         _ => None,
     }
 }
@@ -71,7 +78,7 @@ fn is_path_to(t: &Lin, z: &Var, path: &[usize]) -> bool {
 }
 
 /// How often z.path, or a part of it, or a whole that contains it, is used.
-fn uses(t: &Lin, z: &Var, path: &[usize]) -> usize {
+pub fn uses(t: &Lin, z: &Var, path: &[usize]) -> usize {
     struct Count<'a> {
         z: &'a Var,
         path: &'a [usize],

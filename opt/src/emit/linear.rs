@@ -140,21 +140,26 @@ impl Emitter<'_> {
             None => vec![],
         };
         let mut path = vec![];
-        let dst = self.fresh_dst(&z.ty, &shared, &mut path, &z.var.name)?;
+        let unused = |path: &[usize]| within.is_some_and(|(t, _)| alias::uses(t, &z.var, path) == 0);
+        let dst = self.fresh_dst(&z.ty, &shared, &unused, &mut path, &z.var.name)?;
         self.emit(s, &dst)?;
         let lv = self.freeze(&dst, &shared, &mut path);
         self.lins.insert(z.var.clone(), lv);
         Ok(())
     }
 
-    /// A destination of a linear type: cells and buffers, but parts of the outer destination at shared paths.
+    /// A destination of a linear type: cells and buffers, but parts of the outer destination at shared paths, and ⊥ at unused ones.
     fn fresh_dst(
         &mut self,
         ty: &LType,
         shared: &[(Vec<usize>, Dst)],
+        unused: &dyn Fn(&[usize]) -> bool,
         path: &mut Vec<usize>,
         name: &str,
     ) -> Result<Dst, Error> {
+        if unused(path) {
+            return Ok(Dst::Null);
+        }
         if let Some((_, d)) = shared.iter().find(|(p, _)| p == path) {
             return Ok(d.clone());
         }
@@ -164,7 +169,7 @@ impl Emitter<'_> {
                 let mut ds = vec![];
                 for (k, t) in ts.iter().enumerate() {
                     path.push(k);
-                    ds.push(self.fresh_dst(t, shared, path, name)?);
+                    ds.push(self.fresh_dst(t, shared, unused, path, name)?);
                     path.pop();
                 }
                 Dst::Tuple(ds)
@@ -274,7 +279,7 @@ impl Emitter<'_> {
             | LinTerm::SumElim(..)
             | LinTerm::FromInject(..) => {
                 let ty = self.type_of_lin(t);
-                let dst = self.fresh_dst(&ty, &[], &mut vec![], "t")?;
+                let dst = self.fresh_dst(&ty, &[], &|_| false, &mut vec![], "t")?;
                 self.emit(t, &dst)?;
                 Ok(self.freeze(&dst, &[], &mut vec![]))
             }
@@ -486,7 +491,7 @@ impl Emitter<'_> {
                 parts.push(Part::Added(dsts[k].clone()));
                 continue;
             }
-            let cur = self.fresh_dst(ty, &[], &mut vec![], &state.var.name)?;
+            let cur = self.fresh_dst(ty, &[], &|_| false, &mut vec![], &state.var.name)?;
             match &own_init {
                 Some(t) => self.emit(t, &cur)?,
                 None => {

@@ -5,8 +5,10 @@ use super::value::{Env, LV, V, env_depth};
 use super::{Item, Normaliser};
 use crate::Error;
 use im::OrdMap;
-use lang::core::{Binder, Term};
+use lang::core::make::prim;
+use lang::core::{Binder, Term, Tm};
 use lang::name::Var;
+use lang::prim::Prim;
 use lang::size::Size;
 use lang::target::{Direction, LBinder, Lin, LinTerm, make};
 use lang::types::{LType, Type};
@@ -85,6 +87,13 @@ impl Normaliser<'_> {
             }
             LinTerm::Build { index, bound, body } => {
                 let bound = self.size(bound, env)?;
+                // build n (λi. f(onehot_k(v)[i])) is onehot_k(f(v)) at i = k.
+                if let Some(k) = sifted(index, body, env) {
+                    let mut inner = env.clone();
+                    inner.vars.insert(index.clone(), self.int_value(&k));
+                    let lv = self.lin(body, &inner)?;
+                    return Ok(LV::OneHot(bound, k, Rc::new(lv)));
+                }
                 let i = self.index(index);
                 let mut inner = env.clone();
                 inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
@@ -105,6 +114,16 @@ impl Normaliser<'_> {
                 Ok(match lv {
                     LV::Rep(_, v) => (*v).clone(),
                     LV::Zero(LType::Array(_, t)) => LV::Zero((*t).clone()),
+                    // onehot_k(v)[i] is v where i = k
+                    LV::OneHot(_, k, v) => {
+                        let i = i.reify()?;
+                        if i == k {
+                            return Ok((*v).clone());
+                        }
+                        let same = self.bind(prim(Prim::IEq, [i, k]), &Type::Bool, "same");
+                        let zero = LV::Zero(v.ty());
+                        return self.lin_if(same.reify()?, |_| Ok((*v).clone()), |_| Ok(zero));
+                    }
                     other => {
                         let LType::Array(_, elem) = other.ty() else {
                             unreachable!("compiler bug: index into a linear value that is no array")
@@ -122,10 +141,16 @@ impl Normaliser<'_> {
                     return Ok(LV::Zero(ty));
                 }
                 let i = self.term(index, env, "i")?.reify()?;
-                Ok(LV::Term(make::onehot(bound, i, self.reify_lin(&lv)), ty))
+                Ok(LV::OneHot(bound, i, Rc::new(lv)))
             }
             LinTerm::Sum { index, bound, body } => {
                 let bound = self.size(bound, env)?;
+                // Σ_i f(onehot_k(v)[i]) is f(v) at i = k, f being linear.
+                if let Some(k) = sifted(index, body, env) {
+                    let mut inner = env.clone();
+                    inner.vars.insert(index.clone(), self.int_value(&k));
+                    return self.lin(body, &inner);
+                }
                 let i = self.index(index);
                 let mut inner = env.clone();
                 inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
@@ -194,12 +219,11 @@ impl Normaliser<'_> {
         let mut leaves = vec![];
         let shape = self.unify(&lv, &lv, &mut leaves);
         let types: Vec<LType> = leaves.iter().map(|l| l.0.ty()).collect();
-        if let [(LV::Term(t, _), _)] = &leaves[..]
-            && let LinTerm::OneHot { bound: b, index, term } = &**t
+        if let [(LV::OneHot(b, index, elem), _)] = &leaves[..]
             && *b == bound
             && matches!(&**index, Term::Var(v) if *v == i)
         {
-            let body = wrap_lin(items, term.clone());
+            let body = wrap_lin(items, self.reify_lin(elem));
             return Ok(self.bind_leaves(make::build(i, bound, body), types, &shape));
         }
         let parts: Vec<Lin> = leaves.iter().map(|l| self.reify_lin(&l.0)).collect();
@@ -406,6 +430,10 @@ impl Normaliser<'_> {
                     .collect();
                 LV::tuple(sums?)
             }
+            (LV::OneHot(n, i, a), LV::OneHot(_, j, b)) if i == j => {
+                let sum = self.plus((*a).clone(), (*b).clone())?;
+                LV::OneHot(n, i, Rc::new(sum))
+            }
             (LV::Rep(n, a), LV::Rep(_, b)) => {
                 let sum = self.plus((*a).clone(), (*b).clone())?;
                 LV::Rep(n, Rc::new(sum))
@@ -440,7 +468,7 @@ impl Normaliser<'_> {
                 let lv = self.share(LV::Term(t, LType::Tuple(ts.clone())), "z");
                 LV::Term(make::proj(self.reify_lin(&lv), i), ts[i].clone())
             }
-            LV::Zero(_) | LV::Term(..) | LV::Rep(..) | LV::Marked(..) => {
+            LV::Zero(_) | LV::Term(..) | LV::Rep(..) | LV::OneHot(..) | LV::Marked(..) => {
                 unreachable!("compiler bug: projection of a linear value that is no tuple")
             }
         })
@@ -463,6 +491,7 @@ impl Normaliser<'_> {
                 let i = self.fresh("i");
                 make::build(i, n.clone(), self.reify_lin(v))
             }
+            LV::OneHot(n, i, v) => make::onehot(n.clone(), i.clone(), self.reify_lin(v)),
             LV::Marked(m, ty, _) => {
                 self.used_marks.borrow_mut().insert(*m);
                 make::zero(ty.clone())
@@ -479,6 +508,7 @@ impl Normaliser<'_> {
                 LV::Env(ty, shared)
             }
             LV::Rep(n, v) => LV::Rep(n, Rc::new(self.share((*v).clone(), name))),
+            LV::OneHot(n, i, v) => LV::OneHot(n, i, Rc::new(self.share((*v).clone(), name))),
             LV::Term(t, ty) if !is_path(&t) => {
                 let z = self.linear_var(name, &ty);
                 self.push(Item::Lin(LBinder::new(z.clone(), ty.clone()), t));
@@ -545,6 +575,14 @@ impl Normaliser<'_> {
         fill(shape, &leaves)
     }
 
+    /// The value of an int atom or polynomial.
+    fn int_value(&self, t: &Tm) -> V {
+        match lang::walk::as_size(t) {
+            Some(n) => V::Int(n),
+            None => V::Atom(t.clone(), Type::Int),
+        }
+    }
+
     /// Whether a linear value uses a Cartesian variable.
     fn mentions(&self, lv: &LV, i: &Var) -> bool {
         lang::walk::free_vars_lin(&self.reify_lin(lv)).contains(i)
@@ -573,6 +611,51 @@ fn fill(shape: &Shape, leaves: &[LV]) -> LV {
     }
 }
 
+/// The index k when every linear variable of the body occurs only as z[i], i the index bound, and each is onehot_k of something.
+fn sifted(index: &Var, body: &Lin, env: &Env) -> Option<Tm> {
+    struct Occurrences<'a> {
+        index: &'a Var,
+        env: &'a Env,
+        bound: BTreeSet<Var>,
+        at: Option<Tm>,
+        ok: bool,
+    }
+    impl Mapper for Occurrences<'_> {
+        fn bind(&mut self, v: &Var) -> Var {
+            self.bound.insert(v.clone());
+            v.clone()
+        }
+        fn term(&mut self, t: &Tm) -> Tm {
+            // Maps inside Cartesian terms have linear variables of their own only.
+            t.clone()
+        }
+        fn lin(&mut self, t: &Lin) -> Lin {
+            match &**t {
+                LinTerm::Index(s, i) if matches!(&**i, Term::Var(i) if i == self.index) => match &**s {
+                    LinTerm::Var(z) if !self.bound.contains(z) => {
+                        match self.env.lins.get(z) {
+                            Some(LV::OneHot(_, k, _)) if self.at.as_ref().is_none_or(|a| a == k) => {
+                                self.at = Some(k.clone());
+                            }
+                            _ => self.ok = false,
+                        }
+                        t.clone()
+                    }
+                    _ => map_lin(self, t),
+                },
+                LinTerm::Var(z) => {
+                    self.ok &= self.bound.contains(z);
+                    t.clone()
+                }
+                _ => map_lin(self, t),
+            }
+        }
+    }
+    let mut o = Occurrences { index, env, bound: BTreeSet::new(), at: None, ok: true };
+    o.lin(body);
+    if o.ok { o.at } else { None }
+}
+
 /// The marks in a value.
 fn marks(lv: &LV, into: &mut BTreeSet<usize>) {
     match lv {
@@ -582,7 +665,7 @@ fn marks(lv: &LV, into: &mut BTreeSet<usize>) {
         }
         LV::Tuple(vs) => vs.iter().for_each(|v| marks(v, into)),
         LV::Env(_, slots) => slots.values().for_each(|v| marks(v, into)),
-        LV::Rep(_, v) => marks(v, into),
+        LV::Rep(_, v) | LV::OneHot(_, _, v) => marks(v, into),
         LV::Zero(_) | LV::Term(..) => {}
     }
 }

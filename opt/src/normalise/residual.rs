@@ -48,9 +48,11 @@ impl Normaliser<'_> {
         let z = self.linear_var("w", &ty);
         let (lv, items) =
             self.region(|n| n.lin_apply(map, super::value::LV::Term(lin::var(&z), ty.clone())))?;
-        let body = crate::prune::prune_lin(&wrap_lin(items, self.reify_lin(&lv)));
+        let codomain = lv.ty();
+        let body = crate::live::live(&wrap_lin(items, self.reify_lin(&lv)), &codomain);
+        let body = crate::prune::prune_lin(&body);
         let binder = LBinder::new(z, ty);
-        Ok(Forced { param: binder, body, codomain: lv.ty() })
+        Ok(Forced { param: binder, body, codomain })
     }
 
     fn map_domain(&mut self, map: &V) -> Result<lang::types::LType, Error> {
@@ -176,6 +178,8 @@ impl Normaliser<'_> {
         match t {
             Term::Prim(p, _) => p.row().cost <= CHEAP,
             Term::Index(..) | Term::Proj(..) | Term::Var(_) | Term::Lit(_) => true,
+            // A view is read through, not built.
+            Term::Build { body, .. } => crate::pull::is_view(body),
             Term::Tuple(_)
             | Term::Let(..)
             | Term::Inject(..)
@@ -183,7 +187,6 @@ impl Normaliser<'_> {
             | Term::Lam(..)
             | Term::App(..)
             | Term::If(..)
-            | Term::Build { .. }
             | Term::Array(..)
             | Term::Sum { .. }
             | Term::Extremum { .. }

@@ -70,6 +70,8 @@ pub enum LV {
     Env(LType, OrdMap<usize, LV>),
     /// `replicate n v`.
     Rep(Size, Rc<LV>),
+    /// onehot_i v : [n]τ̲, the index an atom or a size polynomial.
+    OneHot(Size, Tm, Rc<LV>),
     /// The unknown component (by number) of a linear loop's state, plus a value: how a component that passes through is recognised.
     Marked(usize, LType, Rc<LV>),
 }
@@ -171,7 +173,7 @@ impl LV {
         match self {
             LV::Zero(ty) | LV::Term(_, ty) | LV::Env(ty, _) | LV::Marked(_, ty, _) => ty.clone(),
             LV::Tuple(vs) => LType::Tuple(vs.iter().map(LV::ty).collect()),
-            LV::Rep(n, v) => LType::array(n.clone(), v.ty()),
+            LV::Rep(n, v) | LV::OneHot(n, _, v) => LType::array(n.clone(), v.ty()),
         }
     }
 
@@ -180,7 +182,7 @@ impl LV {
             LV::Zero(_) => true,
             LV::Tuple(vs) => vs.iter().all(LV::is_zero),
             LV::Env(_, slots) => slots.values().all(LV::is_zero),
-            LV::Rep(_, v) => v.is_zero(),
+            LV::Rep(_, v) | LV::OneHot(_, _, v) => v.is_zero(),
             LV::Term(_, ty) => ty.is_trivial(),
             LV::Marked(..) => false,
         }
