@@ -6,6 +6,7 @@ use std::path::PathBuf;
 #[derive(Parser, Debug)]
 #[command(
     name = "adc",
+    bin_name = "adc",
     version,
     about = "Compiler for .ad files: differentiable array programs",
     after_help = "Examples:\n  adc run examples/logistic.ad\n  adc grad sq.ad sq --args '{\"x\": 3}'\n  \

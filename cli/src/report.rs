@@ -54,14 +54,36 @@ fn clamp(span: Span, text: &str) -> Range<usize> {
     start..end
 }
 
+/// Lines longer than this are not shown.
+const LONGEST: usize = 400;
+
+/// `path:line:column`, and the length of the line.
+fn place(source: &Source, span: Span) -> (String, usize) {
+    let at = clamp(span, &source.text).start;
+    let start = source.text[..at].rfind('\n').map_or(0, |i| i + 1);
+    let length = source.text[start..].find('\n').unwrap_or(source.text.len() - start);
+    let line = source.text[..at].matches('\n').count() + 1;
+    let column = source.text[start..at].chars().count() + 1;
+    (format!("{}:{line}:{column}", source.path), length)
+}
+
 fn render_one(problem: &Problem, colour: bool, out: &mut Vec<u8>) {
     let Diagnostic { code, message, labels, help } = &problem.diagnostic;
-    let Some((source, (first, _))) = problem.source.as_ref().zip(labels.first()) else {
-        // No place in a source text: a plain message, in ariadne's manner.
+    let source = problem.source.as_ref();
+    let shown = source.filter(|s| labels.iter().all(|(span, _)| place(s, *span).1 <= LONGEST));
+    let Some((source, (first, _))) = shown.zip(labels.first()) else {
+        // No place in a source text, or none that can be shown: a plain message, in ariadne's manner.
         let (red, blue, plain) = if colour { ("\x1b[31m", "\x1b[94m", "\x1b[0m") } else { ("", "", "") };
         let mut text = format!("{red}[{code}] Error:{plain} {message}\n");
-        if let Some(source) = &problem.source {
-            let _ = writeln!(text, "  in {}", source.path);
+        match (source, labels.first()) {
+            (Some(source), Some((span, label))) => {
+                let (at, _) = place(source, *span);
+                let _ = writeln!(text, "  at {at}{}{label}", if label.is_empty() { "" } else { ": " });
+            }
+            (Some(source), None) => {
+                let _ = writeln!(text, "  in {}", source.path);
+            }
+            (None, _) => {}
         }
         if let Some(help) = help {
             let _ = writeln!(text, "  {blue}Help:{plain} {help}");

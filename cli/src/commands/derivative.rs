@@ -1,7 +1,7 @@
 //! `adc grad`, `jvp`, `vjp`, `jacobian`, `cost`.
 
 use super::run::printed;
-use super::subject::{Data, Subject, data, subject};
+use super::subject::{Data, Subject, about, data, subject};
 use super::{fault, load, options};
 use crate::args::{DerivativeArgs, Engine, ModeArg};
 use crate::codes;
@@ -29,14 +29,15 @@ fn start(of: &DerivativeArgs) -> Result<Start, Stop> {
 }
 
 /// The active parameters: those named by `--wrt`, or all whose type has a tangent; inputs only when named.
-fn active(subject: &Subject, wrt: &[String]) -> Result<Vec<usize>, Stop> {
+fn active(file: &CheckedFile, subject: &Subject, wrt: &[String]) -> Result<Vec<usize>, Stop> {
     let name = &subject.def.name;
-    let none = |message: String| Stop::from(Diagnostic::new(codes::NOT_DIFFERENTIABLE, message));
+    let none =
+        |x: &str, message: String| about(file, name, x, Diagnostic::new(codes::NOT_DIFFERENTIABLE, message));
     let has = |i: &usize| subject.params[*i].layout.has_tangent();
     if wrt.is_empty() {
         let all: Vec<usize> = (subject.inputs..subject.params.len()).filter(has).collect();
         return match all.is_empty() {
-            true => Err(none(format!("`{name}` has no parameter that contains a real"))),
+            true => Err(none(name, format!("`{name}` has no parameter that contains a real"))),
             false => Ok(all),
         };
     }
@@ -44,11 +45,11 @@ fn active(subject: &Subject, wrt: &[String]) -> Result<Vec<usize>, Stop> {
     for x in wrt {
         let Some(i) = subject.params.iter().position(|p| p.name == *x) else {
             let message = format!("`{name}` has no parameter `{x}`");
-            return Err(Diagnostic::new(codes::UNKNOWN_ARGUMENT, message).into());
+            return Err(about(file, name, name, Diagnostic::new(codes::UNKNOWN_ARGUMENT, message)));
         };
         if !has(&i) {
             let layout = &subject.params[i].layout;
-            return Err(none(format!("`{x}` is {layout}, which contains no real")));
+            return Err(none(x, format!("`{x}` is {layout}, which contains no real")));
         }
         if !out.contains(&i) {
             out.push(i);
@@ -65,21 +66,22 @@ fn call(start: &Start, runnable: &Runnable, args: &[Vec<Tensor>], sizes: &Sizes)
     runnable.call(args, sizes).map_err(|f| fault(&start.file, f))
 }
 
-fn real_result(subject: &Subject) -> Result<(), Stop> {
+fn real_result(file: &CheckedFile, subject: &Subject) -> Result<(), Stop> {
     if subject.result == Layout::Scalar(Scalar::Real) {
         return Ok(());
     }
     let message = format!("`{}` gives {}, and a gradient needs one real", subject.def.name, subject.result);
     let help = "adc jacobian, jvp and vjp take results of any data type";
-    Err(Diagnostic::new(codes::NOT_DIFFERENTIABLE, message).help(help).into())
+    let diagnostic = Diagnostic::new(codes::NOT_DIFFERENTIABLE, message).help(help);
+    Err(about(file, &subject.def.name, &subject.def.name, diagnostic))
 }
 
 pub fn grad(of: &DerivativeArgs) -> Result<String, Stop> {
     let mut start = start(of)?;
     let given = std::mem::take(&mut start.given);
     let subject = subject(&start.file, &of.name)?;
-    real_result(&subject)?;
-    let ask = Ask::Grad(active(&subject, &of.wrt)?);
+    real_result(&start.file, &subject)?;
+    let ask = Ask::Grad(active(&start.file, &subject, &of.wrt)?);
     let Data { args, sizes } = data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
     let entry = entry(&subject.def, &subject.params, &subject.result, &ask);
     let layout = entry.result.clone();
@@ -91,7 +93,7 @@ pub fn jvp(of: &DerivativeArgs, tangent: &str) -> Result<String, Stop> {
     let mut start = start(of)?;
     let given = std::mem::take(&mut start.given);
     let subject = subject(&start.file, &of.name)?;
-    let active = active(&subject, &of.wrt)?;
+    let active = active(&start.file, &subject, &of.wrt)?;
     let Data { mut args, mut sizes } =
         data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
     let serde_json::Value::Object(mut tangents) = parse_json(tangent, "--tangent")? else {
@@ -122,7 +124,7 @@ pub fn vjp(of: &DerivativeArgs, cotangent: &str) -> Result<String, Stop> {
     let mut start = start(of)?;
     let given = std::mem::take(&mut start.given);
     let subject = subject(&start.file, &of.name)?;
-    let active = active(&subject, &of.wrt)?;
+    let active = active(&start.file, &subject, &of.wrt)?;
     let Data { mut args, mut sizes } =
         data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
     let entry = entry(&subject.def, &subject.params, &subject.result, &Ask::Vjp(active));
@@ -178,7 +180,7 @@ pub fn jacobian(of: &DerivativeArgs, mode: Option<ModeArg>) -> Result<String, St
     let mut start = start(of)?;
     let given = std::mem::take(&mut start.given);
     let subject = subject(&start.file, &of.name)?;
-    let active = active(&subject, &of.wrt)?;
+    let active = active(&start.file, &subject, &of.wrt)?;
     let Data { args, sizes } = data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
     let entry = |ask: &Ask| entry(&subject.def, &subject.params, &subject.result, ask);
     let tangents: Vec<Vec<Tensor>> = active
@@ -236,7 +238,7 @@ pub fn cost(of: &DerivativeArgs) -> Result<String, Stop> {
     };
     let given = std::mem::take(&mut start.given);
     let subject = subject(&start.file, &of.name)?;
-    let active = active(&subject, &of.wrt)?;
+    let active = active(&start.file, &subject, &of.wrt)?;
     let Data { mut args, sizes } = cost_data(&start.file, &subject, given, &of.engine.size)?;
     let entry = |ask: &Ask| entry(&subject.def, &subject.params, &subject.result, ask);
     let count = |ask: &Ask, args: &[Vec<Tensor>]| {
@@ -244,7 +246,7 @@ pub fn cost(of: &DerivativeArgs) -> Result<String, Stop> {
         Ok::<u64, Stop>(outcome.cost.unwrap_or(0))
     };
     let primal = count(&Ask::Value, &args)?;
-    let gradient = match real_result(&subject) {
+    let gradient = match real_result(&start.file, &subject) {
         Ok(()) => count(&Ask::Grad(active), &args)?,
         Err(_) => {
             let mut cotangent = zeros(&subject.result.tangent(), &sizes)?;

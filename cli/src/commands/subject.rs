@@ -8,10 +8,12 @@ use crate::entry::Slot;
 use crate::report::Stop;
 use crate::session::CheckedFile;
 use lang::core::Def;
-use lang::diag::Diagnostic;
+use lang::diag::{Diagnostic, Span};
 use lang::name::Var;
 use lang::size::Size;
+use lang::surface::ItemKind;
 use std::path::Path;
+use typeck::env::pattern_name;
 use typeck::ty::T;
 
 /// A definition with what data it takes and gives.
@@ -39,19 +41,20 @@ pub fn subject(file: &CheckedFile, name: &str) -> Result<Subject, Stop> {
         let message = format!("`{name}` was checked, but not kept");
         return Err(Diagnostic::new(codes::COMPILER_BUG, message).into());
     };
-    let no_data = |what: &str, ty: &T| -> Stop {
-        let message = format!("`{name}` cannot be run from the command line: {what} is no data");
+    let no_data = |what: &str, ty: &T, x: &str| -> Stop {
+        let message = format!("`{name}` cannot be run from the command line: {what} is not data");
         let help = format!("its type is {}; define what is wanted with it filled in", ty.show());
-        Diagnostic::new(codes::NOT_DATA, message).help(help).into()
+        about(file, name, x, Diagnostic::new(codes::NOT_DATA, message).help(help))
     };
     let mut params = input_slots(file, &sig.inputs, def, sig.scheme.sizes.len());
     let inputs = params.len();
     for p in &sig.scheme.params {
-        let layout =
-            Layout::of(&p.ty).ok_or_else(|| no_data(&format!("the parameter `{}`", p.name), &p.ty))?;
+        let layout = Layout::of(&p.ty)
+            .ok_or_else(|| no_data(&format!("the parameter `{}`", p.name), &p.ty, &p.name))?;
         params.push(Slot { name: p.name.clone(), layout });
     }
-    let result = Layout::of(&sig.scheme.result).ok_or_else(|| no_data("the result", &sig.scheme.result))?;
+    let result =
+        Layout::of(&sig.scheme.result).ok_or_else(|| no_data("the result", &sig.scheme.result, name))?;
     Ok(Subject { def: Def::clone(def), params, inputs, result })
 }
 
@@ -68,6 +71,35 @@ pub fn input_slots(file: &CheckedFile, inputs: &[String], def: &Def, own_sizes: 
         slots.extend(layout.map(|layout| Slot { name: input.name.clone(), layout }));
     }
     slots
+}
+
+/// Where the file writes a parameter of a definition, an input, or else the definition.
+fn written_at(file: &CheckedFile, def: &str, name: &str) -> Option<Span> {
+    let (parsed, _) = lang::surface::parser::parse(&file.source.text);
+    let mut found = None;
+    for item in &parsed.items {
+        match &item.kind {
+            ItemKind::Input { name: x, .. } if x.node == name => return Some(x.span),
+            ItemKind::Def { defs, .. } => {
+                for d in defs.iter().filter(|d| d.name.node == def) {
+                    let params = d.params.iter().enumerate();
+                    let mut spans =
+                        params.filter(|(k, (p, _))| pattern_name(p, *k) == name).map(|(_, (p, _))| p.span);
+                    found = spans.next().or(Some(d.name.span));
+                }
+            }
+            _ => {}
+        }
+    }
+    found
+}
+
+/// A problem with the data for a parameter, shown where the file writes the parameter.
+pub fn about(file: &CheckedFile, def: &str, name: &str, diagnostic: Diagnostic) -> Stop {
+    match written_at(file, def, name) {
+        Some(span) => Stop::at(&file.source, diagnostic.label(span, "for this")),
+        None => diagnostic.into(),
+    }
 }
 
 /// The data for an entry point: the leaves of each parameter, and all sizes.
@@ -88,7 +120,8 @@ pub fn data(
     for (name, k) in fixed {
         let Some(n) = def.sizes.iter().find(|n| *n.name == **name) else {
             let known: Vec<&str> = def.sizes.iter().map(|n| &*n.name).collect();
-            let message = format!("`{}` has no size `{name}`; it has: {}", def.name, known.join(", "));
+            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+            let message = format!("`{}` has no size `{name}`; its sizes: {known}", def.name);
             return Err(Stop::Usage(message));
         };
         sizes.set(n, *k, "by --size");
@@ -107,9 +140,10 @@ pub fn data(
     for (slot, binder) in params.iter().zip(&def.params) {
         let given = match given.by_name.remove(&slot.name) {
             Some(given) => given,
-            None => default(file, slot)?,
+            None => default(file, &def.name, slot)?,
         };
-        let leaves = read(&slot.name, &slot.layout, &given, &mut sizes)?;
+        let leaves = read(&slot.name, &slot.layout, &given, &mut sizes);
+        let leaves = leaves.map_err(|d| about(file, &def.name, &slot.name, d))?;
         // An int parameter may be a size in later types.
         if let (Layout::Scalar(_), [Tensor { data: Numbers::Int(k), .. }]) = (&slot.layout, &leaves[..]) {
             sizes.set(&binder.var, k[0], format!("from `{}`", slot.name));
@@ -125,17 +159,23 @@ pub fn data(
 }
 
 /// The default file of an input, next to the source that names it.
-fn default(file: &CheckedFile, slot: &Slot) -> Result<Given, Stop> {
+fn default(file: &CheckedFile, def: &str, slot: &Slot) -> Result<Given, Stop> {
     let declared = file.signatures.inputs.get(&slot.name).and_then(|input| input.file.as_ref());
     match declared {
         Some(name) => {
             let dir = Path::new(&file.source.path).parent().unwrap_or(Path::new(""));
-            load(&dir.join(name).to_string_lossy())
+            load(&dir.join(name).to_string_lossy()).map_err(|stop| match stop {
+                Stop::Problems(problems) => {
+                    let mut about = problems.into_iter().map(|p| about(file, def, &slot.name, p.diagnostic));
+                    about.next().unwrap_or(Stop::Problems(vec![]))
+                }
+                usage @ Stop::Usage(_) => usage,
+            })
         }
         None => {
             let message = format!("no data for `{}`, which is {}", slot.name, slot.layout);
             let help = format!("give it by --args '{{\"{0}\": …}}' or --input {0}=FILE", slot.name);
-            Err(Diagnostic::new(codes::MISSING_ARGUMENT, message).help(help).into())
+            Err(about(file, def, &slot.name, Diagnostic::new(codes::MISSING_ARGUMENT, message).help(help)))
         }
     }
 }

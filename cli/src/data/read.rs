@@ -62,8 +62,8 @@ impl Reader<'_> {
         Diagnostic::new(code, format!("`{}` should be {}, but {what}", self.name, self.expected()))
     }
 
-    /// Fits a length to a size.
-    fn fit(&mut self, n: &lang::size::Size, length: usize, at: &str) -> Result<(), Diagnostic> {
+    /// Fits a length to a size; `said` says what has that length.
+    fn fit(&mut self, n: &lang::size::Size, length: usize, said: &str) -> Result<(), Diagnostic> {
         let origin = format!("from `{}`", self.name);
         self.sizes.fit(n, length as i64, &origin).map_err(|known| {
             let must = match known {
@@ -71,8 +71,7 @@ impl Reader<'_> {
                 Some(k) => format!("must be {n} = {k}"),
                 None => format!("does not fit {n}"),
             };
-            let what = format!("{at} has length {length}, which {must}");
-            self.wrong(codes::WRONG_SHAPE, what)
+            self.wrong(codes::WRONG_SHAPE, format!("{said}, which {must}"))
         })
     }
 
@@ -178,7 +177,7 @@ impl Reader<'_> {
                     let row = row.ok_or_else(|| wrong(self, i, json, steps, dims, "an array"))?;
                     let at = self.place(steps, dims, i);
                     match length {
-                        None => self.fit(n, row.len(), &at)?,
+                        None => self.fit(n, row.len(), &format!("{at} has length {}", row.len()))?,
                         Some(first) if first != row.len() => {
                             let what = format!("{at} has length {}, the ones before it {first}", row.len());
                             return Err(self.wrong(codes::WRONG_SHAPE, what));
@@ -208,8 +207,8 @@ impl Reader<'_> {
         match self.sizes.eval(n) {
             Some(k) => Ok(k.max(0) as usize),
             None => {
-                let name = format!("`{}`", self.name);
-                self.fit(n, 0, &name).map(|()| 0)
+                let said = format!("`{}` has length 0", self.name);
+                self.fit(n, 0, &said).map(|()| 0)
             }
         }
     }
@@ -227,8 +226,8 @@ impl Reader<'_> {
         if sizes.len() != tensor.shape.len() {
             return Err(self.wrong(codes::WRONG_SHAPE, given));
         }
-        for (n, length) in sizes.into_iter().zip(&tensor.shape) {
-            self.fit(n, *length, &given)?;
+        for (i, (n, length)) in sizes.into_iter().zip(&tensor.shape).enumerate() {
+            self.fit(n, *length, &format!("dimension {} of the array given is {length}", i + 1))?;
         }
         let data = match (scalar, &tensor.data) {
             (Scalar::Real, Numbers::Int(xs)) => Numbers::Real(xs.iter().map(|k| *k as f64).collect()),
@@ -255,14 +254,18 @@ impl Reader<'_> {
     fn table(&mut self, table: &Table, out: &mut Vec<Tensor>) -> Result<(), Diagnostic> {
         let columns = table.columns.len();
         let shape = format!("the table given has {} rows and {columns} columns", table.rows());
+        let (rows_said, columns_said) = (
+            format!("the table given has {} rows", table.rows()),
+            format!("the table given has {columns} columns"),
+        );
         match self.whole {
             Layout::Array(n, element) => match &**element {
                 Layout::Array(d, inner) => {
                     let Layout::Scalar(scalar) = **inner else {
                         return Err(self.wrong(codes::WRONG_TYPE, "a table has two dimensions".into()));
                     };
-                    self.fit(n, table.rows(), &shape)?;
-                    self.fit(d, columns, &shape)?;
+                    self.fit(n, table.rows(), &rows_said)?;
+                    self.fit(d, columns, &columns_said)?;
                     let rows = (0..table.rows()).flat_map(|i| table.columns.iter().map(move |c| c[i]));
                     let data = self.column("the table", scalar, &rows.collect::<Vec<f64>>())?;
                     out.push(Tensor { shape: vec![table.rows(), columns], data });
@@ -271,13 +274,13 @@ impl Reader<'_> {
                     let [column] = &table.columns[..] else {
                         return Err(self.wrong(codes::WRONG_SHAPE, shape));
                     };
-                    self.fit(n, column.len(), &shape)?;
+                    self.fit(n, column.len(), &rows_said)?;
                     let data = self.column(&table.header[0], *scalar, column)?;
                     out.push(Tensor { shape: vec![column.len()], data });
                 }
                 Layout::Record(_) | Layout::Tuple(_) => {
                     for (column, scalar) in self.columns(element, table)? {
-                        self.fit(n, table.rows(), &shape)?;
+                        self.fit(n, table.rows(), &rows_said)?;
                         let data = self.column(&table.header[column], scalar, &table.columns[column])?;
                         out.push(Tensor { shape: vec![table.rows()], data });
                     }
@@ -287,7 +290,7 @@ impl Reader<'_> {
                 for (column, scalar) in self.columns(self.whole, table)? {
                     for part in self.whole.parts() {
                         if let Layout::Array(n, _) = part {
-                            self.fit(n, table.rows(), &shape)?;
+                            self.fit(n, table.rows(), &rows_said)?;
                         }
                     }
                     let data = self.column(&table.header[column], scalar, &table.columns[column])?;
