@@ -76,6 +76,14 @@ fn logistic_gradient() {
     let def = grad_loss();
     let program = Program::default();
     let normal = opt::normal_form(&def, &program, &derive).unwrap();
+    gradient_of(&normal);
+    gradient_of(&opt::simplify(&normal, &Default::default()));
+}
+
+/// Emits the gradient, and compares it with the formula.
+fn gradient_of(normal: &Def) {
+    let program = Program::default();
+    let normal = normal.clone();
     let proc = opt::emit(&normal, &program).unwrap();
     lang::loops::verify::verify(&proc).unwrap();
     // No array but the result: the residual m is recomputed in the iteration that uses it.

@@ -6,7 +6,7 @@
 use super::facts::Graph;
 use super::node::Node;
 use egg::{Id, Language};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 pub type Choice = HashMap<Id, Node>;
 
@@ -19,13 +19,17 @@ pub struct Cost {
 
 struct Best {
     cost: Cost,
+    /// Made by a rule.
+    novel: bool,
     /// The classes below, this one included, as bits.
     below: Vec<u64>,
     node: Node,
 }
 
-/// A node for every class.
-pub fn extract(graph: &Graph) -> Choice {
+/// A node for every class. `before`: the nodes as they were added.
+pub fn extract(graph: &Graph, before: &Choice) -> Choice {
+    let canonical = |n: &Node| n.clone().map_children(|c| graph.find(c));
+    let old: HashSet<Node> = before.values().map(canonical).collect();
     let number: HashMap<Id, usize> = graph.classes().enumerate().map(|(k, c)| (c.id, k)).collect();
     let ids: Vec<Id> = graph.classes().map(|c| c.id).collect();
     let words = ids.len().div_ceil(64);
@@ -61,10 +65,11 @@ pub fn extract(graph: &Graph) -> Choice {
                 continue;
             }
             let cost = Cost { shared: node.op.cost() + sum(&below, &own), tree };
-            if best[k].as_ref().is_none_or(|b| cost < b.cost) {
+            let novel = !old.contains(&canonical(node));
+            if best[k].as_ref().is_none_or(|b| (cost, novel) < (b.cost, b.novel)) {
                 below[k / 64] |= 1 << (k % 64);
                 own[k] = node.op.cost();
-                best[k] = Some(Best { cost, below, node: node.clone() });
+                best[k] = Some(Best { cost, novel, below, node: node.clone() });
                 improved = true;
             }
         }

@@ -78,6 +78,8 @@ struct Simplifier<'o> {
     available: im::HashMap<(Op, Vec<Atom>), Var>,
     /// Rules, those for tuples by length; length 0 for the others.
     rules: HashMap<usize, Vec<Rewrite<Node, Facts>>>,
+    /// E-nodes made so far.
+    work: usize,
     /// Proofs, where they were asked for.
     proofs: Option<Vec<Proof>>,
 }
@@ -106,6 +108,7 @@ impl Simplifier<'_> {
             resolved: HashMap::new(),
             available: im::HashMap::new(),
             rules: HashMap::new(),
+            work: 0,
             proofs: None,
         }
     }

@@ -90,7 +90,8 @@ impl Simplifier<'_> {
             .with_time_limit(Duration::MAX)
             .run(chosen);
         let mut graph = runner.egraph;
-        let after = extract(&graph);
+        self.work += graph.total_number_of_nodes();
+        let after = extract(&graph, &before);
         let now = measure(&roots, &after, &|id| graph.find(id));
         let better = now.is_some() && (had.is_none() || now < had);
         let result = match better {
