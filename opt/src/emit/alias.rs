@@ -6,14 +6,15 @@ use lang::name::Var;
 use lang::target::{Lin, LinTerm};
 use lang::types::LType;
 use lang::walk::{Mapper, map_lin};
+use std::collections::HashMap;
 
 /// The array components of z (by path) that may share a part of d in `let z̲ = … in t` emitted into d. Several may share one part:
 /// accumulations commute.
-pub fn aliases(z: &Var, ty: &LType, t: &Lin, d: &Dst) -> Vec<(Vec<usize>, Dst)> {
+pub fn aliases(o: &Occurrences, z: &Var, ty: &LType, t: &Lin, d: &Dst) -> Vec<(Vec<usize>, Dst)> {
     let mut out = vec![];
     arrays(ty, &mut vec![], &mut |path| {
-        if uses(t, z, path) == 1
-            && let Some(part) = addend(t, z, path, d)
+        if o.uses(z, path) == 1
+            && let Some(part) = addend(o, t, z, path, d)
             && matches!(part, Dst::Slice(..))
         {
             out.push((path.to_vec(), part));
@@ -23,9 +24,9 @@ pub fn aliases(z: &Var, ty: &LType, t: &Lin, d: &Dst) -> Vec<(Vec<usize>, Dst)> 
 }
 
 /// Component k of a loop's state occurs in the body once, as an addend of its own next value.
-pub fn only_added(z: &Var, k: usize, tuple: bool, body: &Lin) -> bool {
+pub fn only_added(o: &Occurrences, z: &Var, k: usize, tuple: bool, body: &Lin) -> bool {
     let path = if tuple { vec![k] } else { vec![] };
-    if uses(body, z, &path) != 1 {
+    if o.uses(z, &path) != 1 {
         return false;
     }
     let mut t = body;
@@ -49,22 +50,25 @@ fn is_addend(t: &Lin, z: &Var, path: &[usize]) -> bool {
 }
 
 /// The part of d that the only occurrence of z.path in t is added to.
-fn addend(t: &Lin, z: &Var, path: &[usize], d: &Dst) -> Option<Dst> {
+fn addend(o: &Occurrences, t: &Lin, z: &Var, path: &[usize], d: &Dst) -> Option<Dst> {
     match &**t {
         _ if is_path_to(t, z, path) => Some(d.clone()),
-        LinTerm::Plus(a, b) => addend(a, z, path, d).or_else(|| addend(b, z, path, d)),
+        LinTerm::Plus(a, b) => addend(o, a, z, path, d).or_else(|| addend(o, b, z, path, d)),
         LinTerm::Tuple(ts) => match d {
-            Dst::Tuple(ds) => ts.iter().zip(ds).find_map(|(t, d)| addend(t, z, path, d)),
+            Dst::Tuple(ds) => ts.iter().zip(ds).find_map(|(t, d)| addend(o, t, z, path, d)),
             Dst::Null | Dst::Cell(_) | Dst::Slice(..) => None,
         },
-        LinTerm::CLet(_, _, t) => addend(t, z, path, d),
+        LinTerm::CLet(_, _, t) => addend(o, t, z, path, d),
         // Through another variable that is itself only added to a part of d.
-        LinTerm::Let(y, s, t) => addend(t, z, path, d).or_else(|| {
-            if uses(t, &y.var, &[]) != 1 || uses(s, z, path) == 0 {
+        LinTerm::Let(y, s, t) => {
+            if !mentions(s, z) {
+                return addend(o, t, z, path, d);
+            }
+            if o.uses(&y.var, &[]) != 1 {
                 return None;
             }
-            addend(s, z, path, &addend(t, &y.var, &[], d)?)
-        }),
+            addend(o, s, z, path, &addend(o, t, &y.var, &[], d)?)
+        }
         _ => None,
     }
 }
@@ -77,28 +81,51 @@ fn is_path_to(t: &Lin, z: &Var, path: &[usize]) -> bool {
     }
 }
 
-/// How often z.path, or a part of it, or a whole that contains it, is used.
-pub fn uses(t: &Lin, z: &Var, path: &[usize]) -> usize {
-    struct Count<'a> {
-        z: &'a Var,
-        path: &'a [usize],
-        n: usize,
+/// Where linear variables occur in a linear term: the path each occurrence projects.
+#[derive(Default)]
+pub struct Occurrences(HashMap<Var, Vec<Vec<usize>>>);
+
+impl Occurrences {
+    pub fn note(&mut self, t: &Lin) {
+        self.lin(t);
     }
-    impl Mapper for Count<'_> {
-        fn lin(&mut self, t: &Lin) -> Lin {
-            if let Some((v, p)) = as_path(t) {
-                let common = p.len().min(self.path.len());
-                if v == *self.z && p[..common] == self.path[..common] {
-                    self.n += 1;
-                }
-                return t.clone();
+
+    /// How often z.path, or a part of it, or a whole that contains it, is used.
+    pub fn uses(&self, z: &Var, path: &[usize]) -> usize {
+        let touches = |p: &&Vec<usize>| {
+            let common = p.len().min(path.len());
+            p[..common] == path[..common]
+        };
+        self.0.get(z).map_or(0, |paths| paths.iter().filter(touches).count())
+    }
+}
+
+impl Mapper for Occurrences {
+    fn lin(&mut self, t: &Lin) -> Lin {
+        // Chains of lets are walked, not recursed into.
+        let mut t = t;
+        while let LinTerm::Let(_, s, b) = &**t {
+            self.lin(s);
+            t = b;
+        }
+        match as_path(t) {
+            Some((z, p)) => {
+                self.0.entry(z).or_default().push(p);
+                t.clone()
             }
-            map_lin(self, t)
+            None => map_lin(self, t),
         }
     }
-    let mut c = Count { z, path, n: 0 };
-    c.lin(t);
-    c.n
+    fn lty(&mut self, t: &LType) -> LType {
+        t.clone()
+    }
+}
+
+/// Whether z occurs in a term.
+fn mentions(t: &Lin, z: &Var) -> bool {
+    let mut o = Occurrences::default();
+    o.note(t);
+    o.0.contains_key(z)
 }
 
 fn as_path(t: &Lin) -> Option<(Var, Vec<usize>)> {

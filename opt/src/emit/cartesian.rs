@@ -627,6 +627,7 @@ impl Emitter<'_> {
             return Err(Error::bug("a linear map that is not known at emission"));
         };
         let arg = self.eval(arg)?;
+        self.occurrences.note(body);
         let lv = lv_of(&arg);
         self.lins.insert(z.var.clone(), lv);
         self.scope.bind_lin(&z.var, &z.ty);

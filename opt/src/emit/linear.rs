@@ -136,12 +136,11 @@ impl Emitter<'_> {
     fn bind_linear(&mut self, z: &LBinder, s: &Lin, within: Option<(&Lin, &Dst)>) -> Result<(), Error> {
         self.scope.bind_lin(&z.var, &z.ty);
         let shared = match within {
-            Some((t, d)) => alias::aliases(&z.var, &z.ty, t, d),
+            Some((t, d)) => alias::aliases(&self.occurrences, &z.var, &z.ty, t, d),
             None => vec![],
         };
         let mut path = vec![];
-        let unused = |path: &[usize]| within.is_some_and(|(t, _)| alias::uses(t, &z.var, path) == 0);
-        let dst = self.fresh_dst(&z.ty, &shared, &unused, &mut path, &z.var.name)?;
+        let dst = self.fresh_dst(&z.ty, &shared, Some(&z.var), &mut path, &z.var.name)?;
         self.emit(s, &dst)?;
         let lv = self.freeze(&dst, &shared, &mut path);
         self.lins.insert(z.var.clone(), lv);
@@ -153,11 +152,11 @@ impl Emitter<'_> {
         &mut self,
         ty: &LType,
         shared: &[(Vec<usize>, Dst)],
-        unused: &dyn Fn(&[usize]) -> bool,
+        of: Option<&lang::name::Var>,
         path: &mut Vec<usize>,
         name: &str,
     ) -> Result<Dst, Error> {
-        if unused(path) {
+        if of.is_some_and(|z| self.occurrences.uses(z, path) == 0) {
             return Ok(Dst::Null);
         }
         if let Some((_, d)) = shared.iter().find(|(p, _)| p == path) {
@@ -169,7 +168,7 @@ impl Emitter<'_> {
                 let mut ds = vec![];
                 for (k, t) in ts.iter().enumerate() {
                     path.push(k);
-                    ds.push(self.fresh_dst(t, shared, unused, path, name)?);
+                    ds.push(self.fresh_dst(t, shared, of, path, name)?);
                     path.pop();
                 }
                 Dst::Tuple(ds)
@@ -279,7 +278,7 @@ impl Emitter<'_> {
             | LinTerm::SumElim(..)
             | LinTerm::FromInject(..) => {
                 let ty = self.type_of_lin(t);
-                let dst = self.fresh_dst(&ty, &[], &|_| false, &mut vec![], "t")?;
+                let dst = self.fresh_dst(&ty, &[], None, &mut vec![], "t")?;
                 self.emit(t, &dst)?;
                 Ok(self.freeze(&dst, &[], &mut vec![]))
             }
@@ -482,7 +481,7 @@ impl Emitter<'_> {
         let mut parts = vec![];
         for (k, ty) in types.iter().enumerate() {
             let own_init = component(init, k, tuple);
-            if alias::only_added(&state.var, k, tuple, body) {
+            if alias::only_added(&self.occurrences, &state.var, k, tuple, body) {
                 // Its accumulator is the destination itself, or a fresh one that nobody reads.
                 if let Some(t) = &own_init {
                     self.emit(t, &dsts[k])?;
@@ -491,7 +490,7 @@ impl Emitter<'_> {
                 parts.push(Part::Added(dsts[k].clone()));
                 continue;
             }
-            let cur = self.fresh_dst(ty, &[], &|_| false, &mut vec![], &state.var.name)?;
+            let cur = self.fresh_dst(ty, &[], None, &mut vec![], &state.var.name)?;
             match &own_init {
                 Some(t) => self.emit(t, &cur)?,
                 None => {

@@ -52,6 +52,7 @@ pub fn emit(def: &Def, program: &Program) -> Result<Proc, Error> {
         compound: HashMap::new(),
         lins: HashMap::new(),
         places: HashMap::new(),
+        occurrences: alias::Occurrences::default(),
         scope: Scope::default(),
         cells: vec![],
         regions: vec![],
@@ -98,6 +99,8 @@ struct Emitter<'p> {
     lins: HashMap<Var, Lv>,
     /// Where an array that is about to be bound belongs.
     places: HashMap<Var, Ev>,
+    /// How the linear variables met so far are used.
+    occurrences: alias::Occurrences,
     scope: Scope,
     cells: Vec<Cell>,
     regions: Vec<Region>,

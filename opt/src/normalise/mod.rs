@@ -42,6 +42,8 @@ pub struct Normaliser<'p> {
     /// Types of every variable bound in the normal form.
     types: HashMap<Var, Type>,
     ltypes: HashMap<Var, LType>,
+    /// Linear tuple types by address (kept alive here): whether they are closed.
+    closed: HashMap<usize, (std::sync::Arc<[LType]>, bool)>,
     marks: usize,
     used_marks: RefCell<BTreeSet<usize>>,
     /// Depth of calls being inlined.
@@ -87,6 +89,7 @@ impl<'p> Normaliser<'p> {
             regions: vec![],
             types: HashMap::new(),
             ltypes: HashMap::new(),
+            closed: HashMap::new(),
             marks: 0,
             used_marks: RefCell::new(BTreeSet::new()),
             calls: 0,
@@ -172,12 +175,30 @@ impl<'p> Normaliser<'p> {
     }
 
     fn lty(&mut self, t: &LType, env: &Env) -> Result<LType, Error> {
-        if matches!(t, LType::Real) {
-            return Ok(LType::Real);
+        if self.is_closed(t) {
+            return Ok(t.clone());
         }
         let mut m = TypesUnder { n: self, env, error: None };
         let t = lang::walk::Mapper::lty(&mut m, t);
         m.error.map_or(Ok(t), Err)
+    }
+
+    /// No size in the type mentions a variable. Environments share their tails, and are looked at once.
+    fn is_closed(&mut self, t: &LType) -> bool {
+        match t {
+            LType::Real => true,
+            LType::Tuple(ts) => {
+                let key = ts.as_ptr() as usize;
+                if let Some((_, closed)) = self.closed.get(&key) {
+                    return *closed;
+                }
+                let closed = ts.iter().all(|t| self.is_closed(t));
+                self.closed.insert(key, (ts.clone(), closed));
+                closed
+            }
+            LType::Array(n, t) => n.vars().next().is_none() && self.is_closed(t),
+            LType::Sum(_) | LType::Power(..) | LType::Copower(..) | LType::Param(_) => false,
+        }
     }
 
     /// The result of an entry point: data as it is, linear maps as λ̲ in normal form.
