@@ -357,7 +357,9 @@ impl Infer<'_> {
                             _ if homogeneous => self.metas.resolve(result),
                             Base::Scalar(_) | Base::Number(_) => self.scalar_of(&rows, k),
                         };
-                        let _ = self.metas.unify(&args[k], &t);
+                        if self.metas.unify(&args[k], &t).is_err() {
+                            return self.bad_operands(op, args, result, span, spans);
+                        }
                     }
                     self.fire_lift(op, args, result, span, spans)
                 }
@@ -371,7 +373,9 @@ impl Infer<'_> {
                     if !scalars {
                         return Waits;
                     }
-                    let _ = self.metas.unify(&args[open[0]], result);
+                    if self.metas.unify(&args[open[0]], result).is_err() {
+                        return self.bad_operands(op, args, result, span, spans);
+                    }
                     self.fire_lift(op, args, result, span, spans)
                 }
                 Shape::Known(..) | Shape::Unknown | Shape::NoNumber | Shape::Error => Waits,

@@ -31,6 +31,8 @@ pub struct Elaborate<'s> {
     /// Ints in scope.
     ints: HashSet<u32>,
     escapes_reported: bool,
+    /// Something that was reported elsewhere is a part of this: there is no Core.
+    pub failed: bool,
 }
 
 pub fn wrap(around: Vec<Around>, body: Tm) -> Tm {
@@ -58,7 +60,7 @@ pub fn is_atom(t: &Tm) -> bool {
 
 impl<'s> Elaborate<'s> {
     pub fn new(inf: Infer<'s>) -> Elaborate<'s> {
-        Elaborate { inf, floats: vec![], ints: HashSet::new(), escapes_reported: false }
+        Elaborate { inf, floats: vec![], ints: HashSet::new(), escapes_reported: false, failed: false }
     }
 
     pub fn site(&self, span: Span) -> Site {
@@ -89,6 +91,7 @@ impl<'s> Elaborate<'s> {
                 ty
             }
             None => {
+                self.failed = true;
                 if !t.any(&|t| *t == T::Error) {
                     self.inf.report(
                         Diagnostic::new(
@@ -106,6 +109,7 @@ impl<'s> Elaborate<'s> {
     pub fn ltype(&mut self, t: &T, span: Span) -> LType {
         let t = self.closed(t, span);
         t.to_ltype().unwrap_or_else(|| {
+            self.failed = true;
             if !t.any(&|t| *t == T::Error) {
                 self.inf.report(
                     Diagnostic::new(codes::NOT_A_LINEAR_TYPE, format!("{} is not a linear type", t.show()))
@@ -448,7 +452,10 @@ impl<'s> Elaborate<'s> {
             K::MatMul(a, b) => self.matmul(a, b, span),
             K::Zero => Arc::new(Term::Zero(self.ltype(&t.ty, span))),
             K::Unread => Arc::new(Term::Unread(self.ty(&t.ty, span))),
-            K::Error => unit(),
+            K::Error => {
+                self.failed = true;
+                unit()
+            }
         }
     }
 

@@ -2,10 +2,10 @@
 
 use crate::elaborate::{Around, Elaborate};
 use crate::tree::{LK, Le, P, PK};
-use crate::ty::T;
 use lang::core::make::real;
 use lang::core::{Term, Tm};
 use lang::target::{LBinder, Lin, LinTerm, make as l};
+use lang::types::LType;
 use std::sync::Arc;
 
 impl Elaborate<'_> {
@@ -191,7 +191,10 @@ impl Elaborate<'_> {
                     body,
                 })
             }
-            LK::Error => l::zero(self.ltype(&T::Error, span)),
+            LK::Error => {
+                self.failed = true;
+                l::zero(LType::unit())
+            }
         }
     }
 

@@ -150,8 +150,8 @@ fn check(def: &Def, scheme: &Scheme, inputs: &[String], sigs: &Signatures, base:
     }
     let term = el.scoped(&result, def.body.span, |el| el.term(&body));
     let ty = el.ty(&result, def.result.as_ref().map_or(def.body.span, |t| t.span));
-    let inf = el.inf;
-    if !inf.diags.is_empty() {
+    let (inf, failed) = (el.inf, el.failed);
+    if failed || !inf.diags.is_empty() {
         return Outcome { def: None, result, diags: inf.diags };
     }
     let core = core::Def {
@@ -546,8 +546,8 @@ fn test_case(test: &Test, sigs: &Signatures, base: u32) -> (Option<TestCase>, Ve
                 .label(test.left.span, format!("this has type {}", el.inf.metas.zonk(&ty).show())),
         );
     }
-    let inf = el.inf;
-    if !inf.diags.is_empty() {
+    let (inf, failed) = (el.inf, el.failed);
+    if failed || !inf.diags.is_empty() {
         return (None, inf.diags);
     }
     let def = core::Def {

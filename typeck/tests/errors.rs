@@ -67,6 +67,13 @@ fn nothing_is_too_deep_to_answer() {
 }
 
 const CASES: &[(&str, &[&str])] = &[
+    (
+        "def f (x : real^2) (k : int) = let m = transpose x + k in replicate m 1.0\n",
+        &[
+            "E0301 argument `xss` of `transpose` must be [?n][?m]_, this is real^2",
+            "E0303 `+` does not apply to [?m][?n]_ and int | ints are converted with `real`: real k",
+        ],
+    ),
     ("def f (x : real) = checkpoint exp x\n", &["E0311 `checkpoint` is not part of this version yet"]),
     (
         "def f (x : real) : real = sofplus x\n",
