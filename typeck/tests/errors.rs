@@ -70,8 +70,8 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "def f (x : real^2) (k : int) = let m = transpose x + k in replicate m 1.0\n",
         &[
+            "E0303 `+` does not apply to [?m][?n]_ and int",
             "E0301 argument `xss` of `transpose` must be [?n][?m]_, this is real^2",
-            "E0303 `+` does not apply to [?m][?n]_ and int | ints are converted with `real`: real k",
         ],
     ),
     ("def f (x : real) = checkpoint exp x\n", &["E0311 `checkpoint` is not part of this version yet"]),
