@@ -17,6 +17,8 @@ use crate::simplify::node::{Node, Op};
 use egg::{Applier, ENodeOrVar, Id, Language, Pattern, PatternAst, Rewrite, Subst, Symbol};
 use lang::core::Lit;
 use lang::types::LType;
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
 
 /// What a rule may change.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -33,7 +35,7 @@ pub enum Exactness {
 }
 
 /// Which rows apply.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Level {
     /// Bitwise rows.
     Strict,
@@ -156,6 +158,18 @@ pub fn rewrites(row: &'static Row, k: usize) -> Vec<Rewrite<Node, Facts>> {
             (0..k).map(|i| rule(format!("{}/{k}.{i}", row.name), f(k, i), k, i)).collect()
         }
     }
+}
+
+/// The rules of a level for tuples of one length, made once.
+pub fn for_length(level: Level, k: usize) -> Arc<[Rewrite<Node, Facts>]> {
+    type Made = HashMap<(Level, usize), Arc<[Rewrite<Node, Facts>]>>;
+    static MADE: Mutex<Option<Made>> = Mutex::new(None);
+    let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    let rows = all().filter(|r| level.allows(r.exactness));
+    made.get_or_insert_default()
+        .entry((level, k))
+        .or_insert_with(|| rows.flat_map(|r| rewrites(r, k)).collect())
+        .clone()
 }
 
 /// The row's name in a rule's name.

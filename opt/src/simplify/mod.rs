@@ -35,6 +35,7 @@ use lang::typing::Scope;
 use lang::walk::{Mapper, map_lin, map_term};
 use node::{Node, Op};
 use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
 
 /// Which rules, and how far. Limits count nodes and iterations, never time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -77,7 +78,7 @@ struct Simplifier<'o> {
     /// Operations already computed where we are (in this region or around it), and the variable that holds each.
     available: im::HashMap<(Op, Vec<Atom>), Var>,
     /// Rules, those for tuples by length; length 0 for the others.
-    rules: HashMap<usize, Vec<Rewrite<Node, Facts>>>,
+    rules: HashMap<usize, Arc<[Rewrite<Node, Facts>]>>,
     /// E-nodes made so far.
     work: usize,
     /// Proofs, where they were asked for.
@@ -148,12 +149,7 @@ impl Simplifier<'_> {
     fn make_rules(&mut self, lengths: &BTreeSet<usize>) {
         let level = self.options.level;
         for k in lengths.iter().copied().chain([0]) {
-            self.rules.entry(k).or_insert_with(|| {
-                rules::all()
-                    .filter(|r| level.allows(r.exactness))
-                    .flat_map(|r| rules::rewrites(r, k))
-                    .collect()
-            });
+            self.rules.entry(k).or_insert_with(|| rules::for_length(level, k));
         }
     }
 }

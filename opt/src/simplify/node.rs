@@ -11,8 +11,9 @@ use lang::prim::Prim;
 use lang::size::Size;
 use lang::target::{Lin, LinTerm};
 use lang::types::LType;
+use std::collections::HashMap;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Op {
@@ -167,7 +168,7 @@ impl FromOp for Node {
                 numbered("lproj.").map(Op::LProj),
                 op.parse().ok().map(Op::Int),
                 op.parse().ok().map(|x: f64| Op::Real(x.to_bits())),
-                Prim::ALL.iter().find(|p| format!("{p:?}") == op).map(|p| Op::Prim(*p)),
+                prims().get(op).map(|p| Op::Prim(*p)),
             ]
             .into_iter()
             .flatten()
@@ -176,6 +177,12 @@ impl FromOp for Node {
         };
         Ok(Node { op, children })
     }
+}
+
+/// Primitives by their variants' names.
+fn prims() -> &'static HashMap<String, Prim> {
+    static NAMES: OnceLock<HashMap<String, Prim>> = OnceLock::new();
+    NAMES.get_or_init(|| Prim::ALL.iter().map(|p| (format!("{p:?}"), *p)).collect())
 }
 
 /// What an e-class stands for, as a term of its judgement (or a type or size that is part of one).

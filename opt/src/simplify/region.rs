@@ -81,7 +81,8 @@ impl Simplifier<'_> {
         let had = measure(&roots, &before, &|id| id);
         let lengths = rules::tuple_lengths(&graph);
         self.make_rules(&lengths);
-        let chosen = lengths.iter().copied().chain([0]).filter_map(|k| self.rules.get(&k)).flatten();
+        let chosen =
+            lengths.iter().copied().chain([0]).filter_map(|k| self.rules.get(&k)).flat_map(|r| r.iter());
         let limit = self.options.nodes + self.options.nodes_per_operation * items.len();
         let runner = Runner::<Node, Facts, ()>::new(Facts::default())
             .with_egraph(graph)
@@ -106,7 +107,7 @@ impl Simplifier<'_> {
         };
         if result.is_some() && self.proofs.is_some() {
             let named = items.iter().filter(|i| self.is_root(i, outputs)).map(|i| (&i.var, ids[&i.var]));
-            let chosen: Vec<_> = self.rules.values().flatten().collect();
+            let chosen: Vec<_> = self.rules.values().flat_map(|r| r.iter()).collect();
             let proofs = explain::proofs(named, &before, &after, &mut graph, &chosen);
             self.proofs.get_or_insert_default().extend(proofs);
         }
