@@ -35,6 +35,11 @@ pub fn parse(text: &str) -> (File, Vec<Diagnostic>) {
     if let Some((tok, span)) = tokens.first().filter(|_| starts.first() != Some(&0)) {
         diagnostics.push(not_an_item(tok, *span));
     }
+    let unknown: Vec<u32> = diagnostics
+        .iter()
+        .filter(|d| d.code == codes::BAD_CHARACTER)
+        .filter_map(|d| d.labels.first().map(|(s, _)| s.start))
+        .collect();
     let grammar = grammar();
     let mut file = File::default();
     for (k, start) in starts.iter().enumerate() {
@@ -43,7 +48,9 @@ pub fn parse(text: &str) -> (File, Vec<Diagnostic>) {
         let mine = docs.partition_point(|(at, _)| at < start)..docs.partition_point(|(at, _)| at <= start);
         let doc: Vec<&str> = docs[mine].iter().map(|(_, line)| *line).collect();
         let doc = (!doc.is_empty()).then(|| doc.join("\n"));
-        let kind = item(&grammar, slice, &column_one, &mut diagnostics);
+        // What an unknown character stands for is not guessed.
+        let garbled = unknown.iter().any(|at| span.start < *at && *at < span.end);
+        let kind = item(&grammar, slice, garbled, &column_one, &mut diagnostics);
         file.items.push(Item { doc, kind, span });
     }
     (file, diagnostics)
@@ -75,12 +82,14 @@ fn input<'t>(tokens: &'t [Token<'t>], end: Span) -> In<'t> {
 fn item<'t>(
     grammar: &Grammar<'t>,
     tokens: &'t [Token<'t>],
+    garbled: bool,
     column_one: &dyn Fn(&Span) -> bool,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> ItemKind {
     let end = tokens[tokens.len() - 1].1;
-    if let Err(d) = scan(tokens) {
-        diagnostics.push(d);
+    let scanned = scan(tokens);
+    if scanned.is_err() || garbled {
+        diagnostics.extend(scanned.err());
         // The header alone, so that uses of the definition are not reported as well.
         let header = tokens.iter().position(|t| t.0 == Tok::Sym(Sym::Equals));
         let (kind, _) = match header {
@@ -89,7 +98,11 @@ fn item<'t>(
         };
         return kind.unwrap_or(ItemKind::Error);
     }
-    let (kind, problems) = grammar.item.parse(input(tokens, end)).into_output_errors();
+    let (mut kind, problems) = grammar.item.parse(input(tokens, end)).into_output_errors();
+    if let (Some(ItemKind::Def { defs, .. }), false) = (&mut kind, problems.is_empty()) {
+        // What a body with errors means is not guessed either.
+        defs.iter_mut().for_each(|d| d.body.node = ExprKind::Error);
+    }
     for p in problems {
         let before = |s: &Span| s.start <= p.span.start;
         let stray = tokens[1..].iter().find_map(|(t, s)| match t {

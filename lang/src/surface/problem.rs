@@ -59,6 +59,7 @@ pub const ITEMS: &str = "`def`, `type`, `import`, `input`, `test`, `derivative` 
 /// A likely mend for finding this token where that was expected.
 fn mend(found: Tok, expected: Expected) -> Option<String> {
     let wants = |l| expected.has(Expected::label(l));
+    let wants_sym = |s| expected.has(Expected::sym(s));
     match found {
         Tok::Sym(Sym::Equals) if wants(Label::Operator) => Some("equality is written `==`".into()),
         Tok::Sym(s) if Sym::word(s.text()).is_some() && (wants(Label::Name) || wants(Label::Pattern)) => {
@@ -66,6 +67,17 @@ fn mend(found: Tok, expected: Expected) -> Option<String> {
         }
         Tok::Name("def" | "type" | "import" | "input" | "test" | "derivative" | "adjoint") => {
             Some("items begin in column one".into())
+        }
+        Tok::Sym(Sym::Arrow) if wants_sym(Sym::Colon) => Some("a result type is written `: τ`".into()),
+        Tok::Sym(Sym::Dot) | Tok::DotName(_) if wants_sym(Sym::Arrow) => {
+            Some("a function is written `\\x -> e`".into())
+        }
+        Tok::Sym(Sym::In) if wants_sym(Sym::Less) => Some("a range is written `i < n`".into()),
+        Tok::Sym(Sym::For) if wants_sym(Sym::Bar) => {
+            Some("a comprehension is written `[ e | i < n ]`".into())
+        }
+        Tok::Name(_) if wants_sym(Sym::Colon) && !wants_sym(Sym::Equals) => {
+            Some("each parameter has its own type: `(x : real) (y : real)`".into())
         }
         Tok::Name("elif" | "elsif") => Some("write `else if`".into()),
         Tok::Sym(Sym::Lambda | Sym::Let | Sym::If | Sym::Loop | Sym::Match) if wants(Label::Argument) => {

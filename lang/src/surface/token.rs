@@ -149,6 +149,32 @@ impl Expected {
         self.0 == 0
     }
 
+    fn without(self, others: &[Expected]) -> Expected {
+        others.iter().fold(self, |e, o| Expected(e.0 & !o.0))
+    }
+
+    /// Without what goes without saying next to something else in the set.
+    fn essential(self) -> Expected {
+        use Sym::{And, As, Bang, Bullet, Caret, IndexOpen, Lolli, Minus, Open};
+        let sym = Expected::sym;
+        let implied: &[(Expected, &[Expected])] = &[
+            (Expected::label(Label::Expr), &[sym(Minus), sym(Bang)]),
+            (Expected::label(Label::Pattern), &[sym(Open)]),
+            (Expected::label(Label::Type), &[sym(Bang)]),
+            (
+                Expected::label(Label::Operator),
+                &[Expected::label(Label::Argument), sym(As), sym(IndexOpen), sym(Bullet), sym(Bang)],
+            ),
+            (Expected::label(Label::End), &[sym(And)]),
+            // After a type or the parameters of a λ.
+            (sym(Lolli), &[sym(Lolli), sym(Minus), sym(Caret), sym(IndexOpen)]),
+        ];
+        let all = |e: Expected, (has, drop): &(Expected, &[Expected])| {
+            if self.has(*has) { e.without(drop) } else { e }
+        };
+        implied.iter().fold(self, all)
+    }
+
     /// The entries as words, grammatical categories first.
     pub fn words(self) -> Vec<String> {
         let labels =
@@ -160,7 +186,7 @@ impl Expected {
 
 impl fmt::Display for Expected {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut words = self.words();
+        let mut words = self.essential().words();
         words.dedup();
         match words.split_last() {
             None => write!(f, "something else"),
