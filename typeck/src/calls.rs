@@ -2,7 +2,7 @@
 
 use crate::builtin;
 use crate::codes;
-use crate::deferred::{Constraint, rows};
+use crate::deferred::Constraint;
 use crate::diff::Operator;
 use crate::env::{Env, Local, Scheme, Types};
 use crate::infer::{Infer, Why, flatten, lam, wrap};
@@ -486,11 +486,6 @@ impl Infer<'_> {
         let mut params = vec![(f, None, None), (tau.clone(), None, None)];
         params.extend(extra.map(|t| (t, None, None)));
         Instance { head: Head::Diff(op), types: vec![tau, sigma], sizes: vec![], params, result }
-    }
-
-    /// Is this a name of a lifted primitive?
-    pub fn is_primitive(name: &str) -> bool {
-        !rows(name).is_empty()
     }
 }
 

@@ -3,6 +3,14 @@
 //! A `let` whose variable occurs in the type of what it scopes over (an int that is a size) is moved outwards as far as the
 //! enclosing body, branch or iteration ([`Elaborate::scoped`]), so that every type is in scope where it is used.
 
+mod arrays;
+mod linear;
+mod pointwise;
+mod scope;
+
+pub use arrays::array_parts;
+pub use pointwise::negate;
+
 use crate::builtin::{self, Row};
 use crate::codes;
 use crate::diff;
@@ -75,148 +83,6 @@ impl<'s> Elaborate<'s> {
         self.ints.insert(v.id);
     }
 
-    // ---- Types ------------------------------------------------------------------------------------------------
-
-    /// The Core type at a place: nothing open, every size in scope.
-    pub fn ty(&mut self, t: &T, span: Span) -> Type {
-        let t = self.closed(t, span);
-        match t.to_type() {
-            Some(ty) => {
-                if functions_in_arrays(&ty) {
-                    self.inf.report(
-                        Diagnostic::new(codes::ELEMENT, format!("{} is an array of functions", t.show()))
-                            .label(span, "elements of arrays are first-order"),
-                    );
-                }
-                ty
-            }
-            None => {
-                self.failed = true;
-                if !t.any(&|t| *t == T::Error) {
-                    self.inf.report(
-                        Diagnostic::new(
-                            codes::NOT_A_LINEAR_TYPE,
-                            format!("{} is a type of linear terms only", t.show()),
-                        )
-                        .label(span, "a Cartesian term has this type"),
-                    );
-                }
-                Type::unit()
-            }
-        }
-    }
-
-    pub fn ltype(&mut self, t: &T, span: Span) -> LType {
-        let t = self.closed(t, span);
-        t.to_ltype().unwrap_or_else(|| {
-            self.failed = true;
-            if !t.any(&|t| *t == T::Error) {
-                self.inf.report(
-                    Diagnostic::new(codes::NOT_A_LINEAR_TYPE, format!("{} is not a linear type", t.show()))
-                        .label(span, "a linear term has this type"),
-                );
-            }
-            LType::unit()
-        })
-    }
-
-    fn closed(&mut self, t: &T, span: Span) -> T {
-        let mut t = self.inf.metas.zonk(t);
-        if t.has_meta() {
-            // Nothing says what it is: language.md's default.
-            self.inf.default_metas(&t);
-            t = self.inf.metas.zonk(&t);
-        }
-        for v in t.size_vars() {
-            self.in_scope(&v, &t.show(), span);
-        }
-        if let Some(k) = negative_size(&t) {
-            self.negative(k, span);
-        }
-        t
-    }
-
-    fn negative(&mut self, k: i64, span: Span) {
-        let d = Diagnostic::new(codes::NEGATIVE_SIZE, format!("the size {k} is below zero"))
-            .label(span, "an array cannot have this size");
-        if !self.inf.diags.contains(&d) {
-            self.inf.report(d);
-        }
-    }
-
-    fn in_scope(&mut self, v: &Var, shown: &str, span: Span) {
-        if self.ints.contains(&v.id) || self.escapes_reported {
-            return;
-        }
-        self.escapes_reported = true;
-        let d = if is_size_meta(v) {
-            Diagnostic::new(codes::UNSOLVED_SIZE, format!("nothing determines the size {} here", v.name))
-                .label(span, format!("in the type {shown}"))
-                .help("write the type, or give the bound of the comprehension")
-        } else {
-            Diagnostic::new(
-                codes::SIZE_ESCAPES,
-                format!("the size {} leaves its scope in the type {shown}", v.name),
-            )
-            .label(span, format!("{} differs from one evaluation to the next, or is not known here", v.name))
-            .help("bind it outside, or assert a size with `as`")
-        };
-        self.inf.report(d);
-    }
-
-    pub fn size(&mut self, n: &Size, span: Span) -> Size {
-        let n = self.inf.metas.zonk_size(n);
-        for v in n.vars() {
-            self.in_scope(v, &n.to_string(), span);
-        }
-        n
-    }
-
-    // ---- Scopes -----------------------------------------------------------------------------------------------
-
-    /// A body, branch or iteration: sizes named inside stay inside.
-    pub fn scoped(&mut self, ty: &T, span: Span, make: impl FnOnce(&mut Self) -> Tm) -> Tm {
-        let outer = std::mem::take(&mut self.floats);
-        let body = make(self);
-        let floats = std::mem::replace(&mut self.floats, outer);
-        if floats.is_empty() {
-            return body;
-        }
-        for a in &floats {
-            if let Around::Let(x, _) = a {
-                self.ints.remove(&x.var.id);
-            }
-        }
-        self.closed(ty, span);
-        wrap(floats, body)
-    }
-
-    /// As [`Self::scoped`], for linear bodies: what must stand around them.
-    pub fn scoped_with<R>(&mut self, make: impl FnOnce(&mut Self) -> R) -> (R, Vec<Around>) {
-        let outer = std::mem::take(&mut self.floats);
-        let body = make(self);
-        (body, std::mem::replace(&mut self.floats, outer))
-    }
-
-    pub fn float(&mut self, a: Around) {
-        if let Around::Let(x, _) = &a
-            && x.ty == Type::Int
-        {
-            self.ints.insert(x.var.id);
-        }
-        self.floats.push(a);
-    }
-
-    /// A name for a term, unless it is one already.
-    pub fn named(&mut self, t: Tm, ty: Type, hint: &str, around: &mut Vec<Around>) -> Tm {
-        if is_path(&t) {
-            return t;
-        }
-        let v = self.inf.supply.fresh(hint);
-        around.push(Around::Let(Binder::new(v.clone(), ty), t));
-        var(&v)
-    }
-
     /// The binder of a pattern, and what takes its value apart.
     pub fn binder(&mut self, p: &P) -> (Binder, Vec<Around>) {
         let ty = self.ty(&p.ty, p.span);
@@ -265,8 +131,6 @@ impl<'s> Elaborate<'s> {
         around.push(Around::Let(x, value));
         around.append(&mut inner);
     }
-
-    // ---- Terms ------------------------------------------------------------------------------------------------
 
     pub fn term(&mut self, t: &Te) -> Tm {
         let span = t.span;
@@ -490,25 +354,6 @@ impl<'s> Elaborate<'s> {
         }
     }
 
-    /// The term under a check that the size is not below zero, where that is not evident.
-    pub fn sized(&mut self, n: &Size, span: Span, t: Tm) -> Tm {
-        if self.inf.evidently_nonnegative(n) {
-            return t;
-        }
-        if let Some(k) = n.as_constant() {
-            self.negative(k, span);
-            return t;
-        }
-        let value = lang::core::make::size(n);
-        Arc::new(Term::Check {
-            cond: self.compare("<=", int(0), value.clone()),
-            failure: Failure::NegativeSize,
-            details: vec![value],
-            site: self.site(span),
-            body: t,
-        })
-    }
-
     fn op(&mut self, head: &Head, types: &[T], sizes: &[Size], args: &[Te], ty: &T, span: Span) -> Tm {
         match head {
             Head::Prim(op) => self.lift(op, args, ty, span),
@@ -568,272 +413,6 @@ impl<'s> Elaborate<'s> {
         }
     }
 
-    // ---- Lifted primitives ------------------------------------------------------------------------------------
-
-    fn lift(&mut self, op: &str, args: &[Te], ty: &T, span: Span) -> Tm {
-        let mut around = vec![];
-        let mut operands = vec![];
-        let mut scalars = vec![];
-        for a in args {
-            let t = self.term(a);
-            let aty = self.ty(&a.ty, a.span);
-            let (dims, base) = array_parts(&aty);
-            scalars.push(match base {
-                Type::Int => Scalar::Int,
-                Type::Bool => Scalar::Bool,
-                _ => Scalar::Real,
-            });
-            operands.push((aty, t, dims.len()));
-        }
-        let rty = self.ty(ty, span);
-        let (dims, _) = array_parts(&rty);
-        let site = self.site(span);
-        let mut named = vec![];
-        for (aty, t, rank) in operands {
-            let keep = is_path(&t) || matches!(&*t, Term::Build { .. }) && rank > 0;
-            let alone = dims.is_empty();
-            let t = if keep || alone { t } else { self.named(t, aty.clone(), "a", &mut around) };
-            named.push((aty, t));
-        }
-        let t = self.pointwise(op, &scalars, named, &dims, &site, span);
-        wrap(around, t)
-    }
-
-    /// build d1 (i. build d2 (j. … op(elements))); operands that are builds give their bodies, each used once.
-    fn pointwise(
-        &mut self,
-        op: &str,
-        scalars: &[Scalar],
-        operands: Vec<(Type, Tm)>,
-        dims: &[Size],
-        site: &Site,
-        span: Span,
-    ) -> Tm {
-        let Some((n, inner_dims)) = dims.split_first() else {
-            return self.scalar_op(op, scalars, operands.into_iter().map(|(_, t)| t).collect(), site, span);
-        };
-        let own = operands.iter().find_map(|(ty, t)| match (ty, &**t) {
-            (Type::Array(..), Term::Build { index, .. }) => Some(index.clone()),
-            _ => None,
-        });
-        let i = own.unwrap_or_else(|| self.inf.supply.fresh("i"));
-        let mut around = vec![];
-        let mut elements = vec![];
-        for (ty, t) in operands {
-            let Type::Array(_, element) = &ty else {
-                elements.push((ty, t));
-                continue;
-            };
-            let e = match &*t {
-                Term::Build { index, body, .. } => {
-                    if *index != i {
-                        around.push(Around::Let(Binder::new(index.clone(), Type::Int), var(&i)));
-                    }
-                    body.clone()
-                }
-                _ => index(t, var(&i), site.clone()),
-            };
-            let again = matches!(**element, Type::Array(..));
-            let e = match &*e {
-                Term::Build { .. } => e,
-                _ if again => self.named(e, (**element).clone(), "row", &mut around),
-                _ => e,
-            };
-            elements.push(((**element).clone(), e));
-        }
-        let body = self.pointwise(op, scalars, elements, inner_dims, site, span);
-        build(i, n.clone(), wrap(around, body))
-    }
-
-    fn scalar_op(&mut self, op: &str, scalars: &[Scalar], mut args: Vec<Tm>, site: &Site, span: Span) -> Tm {
-        let (name, scalars): (&str, Vec<Scalar>) = match op {
-            ">" | ">=" => {
-                args.reverse();
-                (if op == ">" { "<" } else { "<=" }, scalars.iter().rev().copied().collect())
-            }
-            other => (other, scalars.to_vec()),
-        };
-        let Some(p) = Prim::find(name, &scalars) else {
-            self.inf.report(
-                Diagnostic::new(codes::OPERANDS, format!("there is no `{op}` on these operands"))
-                    .label(span, "here"),
-            );
-            return unit();
-        };
-        let divides = matches!(name, "div" | "mod" | "rem") && scalars == [Scalar::Int, Scalar::Int];
-        if !divides {
-            return prim(p, args);
-        }
-        // The primitive is total; a zero divisor ends the program.
-        let mut around = vec![];
-        let divisor = self.named(args[1].clone(), Type::Int, "d", &mut around);
-        let t = prim(p, [args[0].clone(), divisor.clone()]);
-        if matches!(&*divisor, Term::Lit(Lit::Int(k)) if *k != 0) {
-            return wrap(around, t);
-        }
-        let zero = self.int_equal(divisor, int(0));
-        around.push(Around::Check {
-            cond: negate(zero),
-            failure: Failure::DivisionByZero,
-            details: vec![],
-            site: site.clone(),
-        });
-        wrap(around, t)
-    }
-
-    pub fn compare(&mut self, op: &str, a: Tm, b: Tm) -> Tm {
-        match Prim::find(op, &[Scalar::Int, Scalar::Int]) {
-            Some(p) => prim(p, [a, b]),
-            None => bool(true),
-        }
-    }
-
-    pub fn int_equal(&mut self, a: Tm, b: Tm) -> Tm {
-        self.compare("==", a, b)
-    }
-
-    /// a == b on whole values.
-    fn equal(&mut self, ty: &Type, a: Tm, b: Tm, span: Span) -> Tm {
-        let scalar = match ty {
-            Type::Real => Some(Scalar::Real),
-            Type::Int => Some(Scalar::Int),
-            Type::Bool => Some(Scalar::Bool),
-            Type::Tuple(_)
-            | Type::Array(..)
-            | Type::Sum(_)
-            | Type::Fun(..)
-            | Type::Param(_)
-            | Type::Lin(..) => None,
-        };
-        if let Some(s) = scalar {
-            return match Prim::find("==", &[s, s]) {
-                Some(p) => prim(p, [a, b]),
-                None => bool(true),
-            };
-        }
-        let mut around = vec![];
-        let a = self.named(a, ty.clone(), "a", &mut around);
-        let b = self.named(b, ty.clone(), "b", &mut around);
-        let t = match ty {
-            Type::Tuple(ts) => {
-                let parts: Vec<Tm> = ts
-                    .iter()
-                    .enumerate()
-                    .map(|(k, t)| self.equal(t, proj(a.clone(), k), proj(b.clone(), k), span))
-                    .collect();
-                let mut parts = parts.into_iter().rev();
-                let last = parts.next().unwrap_or_else(|| bool(true));
-                parts.fold(last, |rest, p| if_(p, rest, bool(false)))
-            }
-            Type::Array(n, element) => {
-                let (same, i) = (self.inf.supply.fresh("same"), self.inf.supply.fresh("i"));
-                let site = self.site(span);
-                let at = |t: &Tm| index(t.clone(), var(&i), site.clone());
-                let here = self.equal(element, at(&a), at(&b), span);
-                let body = tuple([if_(var(&same), here, bool(false)), unit()]);
-                let state = Binder::new(same, Type::Bool);
-                proj(Arc::new(Term::Loop { state, init: bool(true), index: i, bound: n.clone(), body }), 0)
-            }
-            Type::Sum(_)
-            | Type::Fun(..)
-            | Type::Param(_)
-            | Type::Lin(..)
-            | Type::Real
-            | Type::Int
-            | Type::Bool => {
-                self.inf.report(
-                    Diagnostic::new(codes::EQUALITY, "these values cannot be compared")
-                        .label(span, "equality is for values without functions and of known type"),
-                );
-                bool(true)
-            }
-        };
-        wrap(around, t)
-    }
-
-    /// {a with [i, …] = v}: build n (k. if k = i then v else a[k]), i in range.
-    fn update(&mut self, a: Tm, ty: &Type, is: &[Tm], v: Tm, site: &Site) -> Tm {
-        let (Some((i, rest)), Type::Array(n, element)) = (is.split_first(), ty) else { return v };
-        let k = self.inf.supply.fresh("k");
-        // The element read checks i; where nothing is left to read the check stands alone.
-        let new = if rest.is_empty() {
-            v
-        } else {
-            self.update(index(a.clone(), i.clone(), site.clone()), element, rest, v, site)
-        };
-        let here = self.int_equal(var(&k), i.clone());
-        let body = if_(here, new, index(a, var(&k), site.clone()));
-        let built = build(k, n.clone(), body);
-        let length = lang::core::make::size(n);
-        let low = self.compare("<=", int(0), i.clone());
-        let high = self.compare("<", i.clone(), length.clone());
-        Arc::new(Term::Check {
-            cond: if_(low, high, bool(false)),
-            failure: Failure::IndexOutOfRange,
-            details: vec![i.clone(), length],
-            site: site.clone(),
-            body: built,
-        })
-    }
-
-    /// e as τ: the outer sizes are compared at run time, where they are not known to agree.
-    fn assert_sizes(&mut self, e: &Te, want: &T, span: Span) -> Tm {
-        let t = self.term(e);
-        let from = self.ty(&e.ty, e.span);
-        let to = self.ty(want, span);
-        if from == to {
-            return t;
-        }
-        let mut around = vec![];
-        let t = self.named(t, from.clone(), "a", &mut around);
-        let (have, asked) = (array_parts(&from).0, array_parts(&to).0);
-        let site = self.site(span);
-        for (a, b) in have.iter().zip(&asked).filter(|(a, b)| a != b) {
-            let (a, b) = (lang::core::make::size(a), lang::core::make::size(b));
-            around.push(Around::Check {
-                cond: self.int_equal(a.clone(), b.clone()),
-                failure: Failure::SizeMismatch,
-                details: vec![a, b],
-                site: site.clone(),
-            });
-        }
-        let copy = self.copy(t, &from, &asked, &site);
-        wrap(around, copy)
-    }
-
-    fn copy(&mut self, t: Tm, ty: &Type, dims: &[Size], site: &Site) -> Tm {
-        match (dims.split_first(), ty) {
-            (Some((n, rest)), Type::Array(_, element)) => {
-                let i = self.inf.supply.fresh("i");
-                let at = index(t, var(&i), site.clone());
-                let body = if array_parts(ty).0.iter().skip(1).eq(rest.iter()) {
-                    at
-                } else {
-                    self.copy(at, element, rest, site)
-                };
-                build(i, n.clone(), body)
-            }
-            _ => t,
-        }
-    }
-
-    fn matmul(&mut self, a: &Te, b: &Te, span: Span) -> Tm {
-        let cores = vec![self.term(a), self.term(b)];
-        let (ta, tb) = (self.ty(&a.ty, a.span), self.ty(&b.ty, b.span));
-        let (da, db) = (array_parts(&ta).0, array_parts(&tb).0);
-        let (name, sizes) = match (da.as_slice(), db.as_slice()) {
-            ([n], [_]) => ("dot", vec![n.clone()]),
-            ([n, m], [_]) => ("matvec", vec![n.clone(), m.clone()]),
-            ([_], [n, m]) => ("vecmat", vec![n.clone(), m.clone()]),
-            ([n, m], [_, k]) => ("matmul", vec![n.clone(), m.clone(), k.clone()]),
-            _ => return unit(),
-        };
-        match builtin::find(name) {
-            Some(row) => self.row(row, vec![], sizes, cores, vec![ta, tb], span),
-            None => unit(),
-        }
-    }
-
     /// A built-in applied to Core arguments.
     pub fn row(
         &mut self,
@@ -860,28 +439,6 @@ impl<'s> Elaborate<'s> {
     }
 }
 
-/// A size in the type that is a number below zero.
-fn negative_size(t: &T) -> Option<i64> {
-    match t {
-        T::Array(n, e) => n.as_constant().filter(|k| *k < 0).or_else(|| negative_size(e)),
-        T::Tuple(ts) => ts.iter().find_map(negative_size),
-        T::Record(fs) => fs.iter().find_map(|(_, t)| negative_size(t)),
-        T::Fun(a, b) | T::Lin(a, b) | T::Copower(a, b) => negative_size(a).or_else(|| negative_size(b)),
-        T::Real | T::Int | T::Bool | T::Param(_) | T::Meta(_) | T::Error => None,
-    }
-}
-
-/// The dimensions of nested arrays and what they hold.
-pub fn array_parts(t: &Type) -> (Vec<Size>, Type) {
-    let mut dims = vec![];
-    let mut t = t;
-    while let Type::Array(n, e) = t {
-        dims.push(n.clone());
-        t = e;
-    }
-    (dims, t.clone())
-}
-
 /// t s, with λ applied on the spot: let x = s in t.
 pub fn apply(f: Tm, x: Tm) -> Tm {
     match &*f {
@@ -900,13 +457,6 @@ fn project(t: Tm, i: usize) -> Tm {
     }
 }
 
-pub fn negate(t: Tm) -> Tm {
-    match Prim::find("not", &[Scalar::Bool]) {
-        Some(p) => prim(p, [t]),
-        None => if_(t, bool(false), bool(true)),
-    }
-}
-
 fn wrap_copy(around: &[Around], body: Tm) -> Tm {
     let copy = around.iter().map(|a| match a {
         Around::Let(x, t) => Around::Let(x.clone(), t.clone()),
@@ -918,21 +468,4 @@ fn wrap_copy(around: &[Around], body: Tm) -> Tm {
         },
     });
     wrap(copy.collect(), body)
-}
-
-fn functions_in_arrays(t: &Type) -> bool {
-    fn function(t: &Type) -> bool {
-        match t {
-            Type::Fun(..) => true,
-            Type::Tuple(ts) | Type::Sum(ts) => ts.iter().any(function),
-            Type::Array(_, t) => function(t),
-            Type::Real | Type::Int | Type::Bool | Type::Param(_) | Type::Lin(..) => false,
-        }
-    }
-    match t {
-        Type::Array(_, t) => function(t),
-        Type::Tuple(ts) | Type::Sum(ts) => ts.iter().any(functions_in_arrays),
-        Type::Fun(a, b) => functions_in_arrays(a) || functions_in_arrays(b),
-        Type::Real | Type::Int | Type::Bool | Type::Param(_) | Type::Lin(..) => false,
-    }
 }

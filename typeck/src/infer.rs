@@ -1,10 +1,14 @@
 //! Inference: a surface expression becomes a typed tree. Types are unified as they are met; what cannot be decided yet waits
 //! in [`crate::deferred`].
 
+mod arrays;
+mod mismatch;
+mod operators;
+
 use crate::codes;
 use crate::deferred::Constraint;
 use crate::env::{Env, InputSignature, Local, Signatures, Types};
-use crate::tree::{Head, K, P, PK, Te};
+use crate::tree::{Head, K, P, Te};
 use crate::ty::T;
 use crate::unify::{Clash, Metas};
 use lang::core::Lit;
@@ -108,84 +112,6 @@ impl<'s> Infer<'s> {
                 false
             }
         }
-    }
-
-    pub fn mismatch(&mut self, span: Span, found: &T, want: &T, why: Why, clash: Clash) {
-        if !self.solving {
-            // What waits may say more about the types to show.
-            self.solve();
-        }
-        let (found, want) = (self.metas.zonk(found), self.metas.zonk(want));
-        let (f, w) = (self.shown(&found), self.shown(&want));
-        let (what, place) = match why {
-            Why::Context => (format!("{w} is required here"), None),
-            Why::Argument { function, number, name } => {
-                let which = match name {
-                    Some(x) => format!("argument `{x}` of `{function}`"),
-                    None => format!("argument {number} of `{function}`"),
-                };
-                (format!("{which} must be {w}"), None)
-            }
-            Why::Annotation(s) => (format!("{w} is required by the type written here"), Some((s, w.clone()))),
-            Why::Result(def) => (format!("the result of `{def}` is declared as {w}"), None),
-            Why::Condition => ("a condition must be bool".to_string(), None),
-            Why::Branch(s) => (format!("both branches must have one type, here {w}"), Some((s, w.clone()))),
-            Why::Element(s) => (format!("all elements must have one type, here {w}"), Some((s, w.clone()))),
-            Why::State(s) => (format!("the next state must have the state's type {w}"), Some((s, w.clone()))),
-            Why::Bound => ("a bound must be an int".to_string(), None),
-            Why::Index => ("an index must be an int".to_string(), None),
-            Why::Operand(op) => (format!("`{op}` needs {w}"), None),
-        };
-        let d = match &clash {
-            Clash::Sizes(a, b) => {
-                let fixed = self.metas.fixed_at(a).or(self.metas.fixed_at(b)).filter(|s| *s != span);
-                let (a, b) = (self.metas.zonk_size(a), self.metas.zonk_size(b));
-                let d = Diagnostic::new(codes::SIZE_MISMATCH, format!("{what}, this is {f}: {a} is not {b}"))
-                    .label(span, format!("this has type {f}"));
-                match fixed {
-                    Some(s) => d.label(s, "the size is fixed by this"),
-                    None => d,
-                }
-            }
-            Clash::Types(..) => Diagnostic::new(codes::MISMATCH, format!("{what}, this is {f}"))
-                .label(span, format!("this has type {f}")),
-            Clash::Infinite(t) => {
-                let t = self.metas.zonk(t).show();
-                Diagnostic::new(
-                    codes::INFINITE,
-                    format!("{what}, this is {f}: the type would contain itself"),
-                )
-                .label(span, format!("a part of this would have type {t}"))
-            }
-            Clash::Negative(n, k) => {
-                Diagnostic::new(codes::NEGATIVE_SIZE, format!("{what}, this is {f}: {n} would be {k}"))
-                    .label(span, format!("this has type {f}"))
-            }
-            Clash::Overflow => Diagnostic::new(codes::SIZE_OVERFLOW, "a size does not fit in 64 bits")
-                .label(span, "too large"),
-        };
-        let d = match place {
-            Some((s, text)) => d.label(s, text),
-            None => d,
-        };
-        let d = match &clash {
-            Clash::Types(a, b) => match (self.metas.resolve(a), self.metas.resolve(b)) {
-                (T::Int, T::Real) => d.help("ints are converted with `real`: real k"),
-                (T::Real, T::Int) => d.help("`floor_int x` and `round_int x` give ints"),
-                (T::Fun(..), _) => d.help("an argument may be missing"),
-                _ => d,
-            },
-            Clash::Sizes(..) | Clash::Infinite(_) | Clash::Negative(..) | Clash::Overflow => d,
-        };
-        self.report(d);
-    }
-
-    pub fn size_mismatch(&mut self, span: Span, a: &Size, b: &Size) {
-        let (a, b) = (self.metas.zonk_size(a), self.metas.zonk_size(b));
-        self.report(
-            Diagnostic::new(codes::SIZE_MISMATCH, format!("the size {a} is not known to be {b}"))
-                .label(span, format!("{a} and {b} must be equal here")),
-        );
     }
 
     fn too_deep(&mut self, span: Span) -> bool {
@@ -409,14 +335,6 @@ impl<'s> Infer<'s> {
         }
     }
 
-    /// The type with fresh sizes for the outer arrays.
-    fn loosen(&mut self, t: &T) -> T {
-        match t {
-            T::Array(_, e) => T::array(self.metas.fresh_size("k"), self.loosen(e)),
-            other => other.clone(),
-        }
-    }
-
     pub fn unsupported(&mut self, span: Span, what: &str) -> Te {
         self.report(
             Diagnostic::new(codes::UNSUPPORTED, format!("{what} is not part of this version yet"))
@@ -445,86 +363,6 @@ impl<'s> Infer<'s> {
         let name: Name = x.node.as_str().into();
         self.pending.push(Constraint::Field { of: t.clone(), name, result: result.clone(), span });
         result
-    }
-
-    /// Binary operators but `|>` and `>>`.
-    pub fn binary(&mut self, op: BinOp, a: Te, b: Te, span: Span) -> Te {
-        let op = match op {
-            BinOp::Add => "+",
-            BinOp::Sub => "-",
-            BinOp::Mul => "*",
-            BinOp::Div => "/",
-            BinOp::Pow => {
-                // A numeral without a point is an int as an exponent.
-                if let K::Num(_) = b.kind {
-                    let _ = self.metas.unify(&b.ty, &T::Int);
-                }
-                "^"
-            }
-            BinOp::Lt => "<",
-            BinOp::Le => "<=",
-            BinOp::Gt => ">",
-            BinOp::Ge => ">=",
-            BinOp::Eq | BinOp::Ne => {
-                let (want, found) = (a.ty.clone(), b.ty.clone());
-                self.require(b.span, &found, &want, Why::Element(a.span));
-                let kind = K::Equal { negated: op == BinOp::Ne, left: Box::new(a), right: Box::new(b) };
-                return Te::new(kind, T::Bool, span);
-            }
-            BinOp::And | BinOp::Or => {
-                let name = if op == BinOp::And { "&&" } else { "||" };
-                for t in [&a, &b] {
-                    let ty = t.ty.clone();
-                    self.require(t.span, &ty, &T::Bool, Why::Operand(name));
-                }
-                let (a, b) = (Box::new(a), Box::new(b));
-                let kind = if op == BinOp::And { K::And(a, b) } else { K::Or(a, b) };
-                return Te::new(kind, T::Bool, span);
-            }
-            BinOp::MatMul => {
-                let result = self.metas.fresh();
-                self.pending.push(Constraint::MatMul {
-                    a: a.ty.clone(),
-                    b: b.ty.clone(),
-                    result: result.clone(),
-                    span,
-                });
-                return Te::new(K::MatMul(Box::new(a), Box::new(b)), result, span);
-            }
-            BinOp::Pipe | BinOp::Compose => return self.pipe_section(op, a, b, span),
-        };
-        self.lift(op, vec![a, b], span)
-    }
-
-    /// `(|>)` and `(>>)` as functions.
-    fn pipe_section(&mut self, op: BinOp, a: Te, b: Te, span: Span) -> Te {
-        if op == BinOp::Pipe {
-            return self.apply(b, a, span);
-        }
-        let tx = self.metas.fresh();
-        let x = self.supply.fresh("x");
-        let inner = self.apply(a, Te::var(&x, &tx, span), span);
-        let body = self.apply(b, inner, span);
-        lam(P::var(&x, &tx, span), body, span)
-    }
-
-    fn compose(&mut self, env: &Env, f: &Expr, g: &Expr, span: Span) -> Te {
-        let f = self.infer(env, f);
-        let g = self.infer(env, g);
-        self.pipe_section(BinOp::Compose, f, g, span)
-    }
-
-    /// op(args), lifted pointwise.
-    pub fn lift(&mut self, op: &'static str, args: Vec<Te>, span: Span) -> Te {
-        let types: Vec<T> = args.iter().map(|t| t.ty.clone()).collect();
-        let rows = crate::deferred::rows(op);
-        // One operand, and the result of its scalar: the types are the same, known or not.
-        let same = args.len() == 1 && rows.iter().all(|(a, r)| a.first() == Some(r));
-        let result = if same { types[0].clone() } else { self.metas.fresh() };
-        let spans = args.iter().map(|t| t.span).collect();
-        self.pending.push(Constraint::Lift { op, args: types, result: result.clone(), span, spans });
-        let kind = K::Op { head: Head::Prim(op), types: vec![], sizes: vec![], args };
-        Te::new(kind, result, span)
     }
 
     fn lambda(
@@ -580,232 +418,6 @@ impl<'s> Infer<'s> {
         let p = self.pattern(&mut inner, &p.pat, &ty, polynomial);
         (p, s, inner)
     }
-
-    /// The elements that indices take out of an array, one dimension each.
-    fn indices(&mut self, env: &Env, a: &Te, index: &[Expr]) -> (Vec<Te>, T) {
-        let mut t = a.ty.clone();
-        let mut out = vec![];
-        for e in index {
-            if matches!(self.metas.resolve(&t), T::Meta(_)) {
-                self.solve();
-            }
-            let (n, element) = match self.metas.resolve(&t) {
-                T::Array(n, element) => (n, (*element).clone()),
-                T::Error => (self.metas.fresh_size("n"), T::Error),
-                T::Meta(m) if !self.metas.is_number(m) => {
-                    let (n, element) = (self.metas.fresh_size("n"), self.metas.fresh());
-                    let _ = self.metas.unify(&t, &T::array(n.clone(), element.clone()));
-                    (n, element)
-                }
-                _ => {
-                    let whole = self.metas.zonk(&a.ty).show();
-                    let d = Diagnostic::new(
-                        codes::NOT_AN_ARRAY,
-                        match out.len() {
-                            0 => format!("{whole} cannot be indexed"),
-                            k => format!("{whole} takes {k} indices, here are {}", index.len()),
-                        },
-                    )
-                    .label(a.span, format!("this has type {whole}"));
-                    let d = match self.metas.resolve(&t) {
-                        T::Tuple(_) => d.help("components of tuples are written t.0, t.1"),
-                        _ => d,
-                    };
-                    self.report(d);
-                    (self.metas.fresh_size("n"), T::Error)
-                }
-            };
-            if let ExprKind::Var(x) = &e.node
-                && let Some(Local::Cartesian { open: Some(bound), .. }) = env.locals.get(x)
-            {
-                self.metas.at = a.span;
-                if self.metas.unify_size(bound, &n).is_err() {
-                    self.size_mismatch(a.span, bound, &n);
-                }
-            }
-            out.push(self.check(env, e, &T::Int, Why::Index));
-            t = element;
-        }
-        (out, t)
-    }
-
-    fn slice(&mut self, env: &Env, a: &Expr, from: Option<&Expr>, to: Option<&Expr>, span: Span) -> Te {
-        let a = self.infer(env, a);
-        self.solve();
-        let (n, element) = (self.metas.fresh_size("n"), self.metas.fresh());
-        let found = a.ty.clone();
-        self.require(a.span, &found, &T::array(n.clone(), element.clone()), Why::Operand("[i:j]"));
-        let mut binds = vec![];
-        let mut end = |s: &mut Self, e: Option<&Expr>, default: Size| match e {
-            None => default,
-            Some(e) => {
-                let (n, bind) = s.bound(env, e, "k");
-                binds.extend(bind);
-                n
-            }
-        };
-        let from = end(self, from, Size::constant(0));
-        let to = end(self, to, n);
-        let length = from.checked_neg().and_then(|m| to.checked_add(&m)).unwrap_or_default();
-        let ty = T::array(length.clone(), element);
-        let t = Te::new(K::Slice { array: Box::new(a), from, length }, ty, span);
-        wrap(binds, t)
-    }
-
-    /// The size an int expression is, naming it where it is no polynomial.
-    pub fn bound(&mut self, env: &Env, e: &Expr, hint: &str) -> (Size, Option<(Var, Te)>) {
-        let t = self.check(env, e, &T::Int, Why::Bound);
-        self.solve();
-        self.as_size(t, hint)
-    }
-
-    pub fn as_size(&mut self, t: Te, hint: &str) -> (Size, Option<(Var, Te)>) {
-        match self.size_of(&t) {
-            Some(n) => (n, None),
-            None => {
-                let v = self.supply.fresh(hint);
-                (Size::var(v.clone()), Some((v, t)))
-            }
-        }
-    }
-
-    /// The polynomial an int term is.
-    pub fn size_of(&self, t: &Te) -> Option<Size> {
-        match self.metas.resolve(&t.ty) {
-            T::Int => {}
-            T::Meta(m) if self.metas.is_number(m) => {}
-            _ => return None,
-        }
-        match &t.kind {
-            K::Num(k) | K::Lit(Lit::Int(k)) => Some(Size::constant(*k)),
-            K::Var(v) => Some(self.polynomials.get(&v.id).cloned().unwrap_or_else(|| Size::var(v.clone()))),
-            K::Size(n) => Some(self.metas.zonk_size(n)),
-            K::Op { head: Head::Prim(op), args, .. } => {
-                let parts: Vec<Size> = args.iter().map(|a| self.size_of(a)).collect::<Option<_>>()?;
-                match (*op, parts.as_slice()) {
-                    ("+", [a, b]) => a.checked_add(b),
-                    ("-", [a, b]) => a.checked_add(&b.checked_neg()?),
-                    ("*", [a, b]) if a.terms.len() * b.terms.len() <= POLYNOMIAL_LIMIT => a.checked_mul(b),
-                    ("neg", [a]) => a.checked_neg(),
-                    _ => None,
-                }
-            }
-            _ => None,
-        }
-    }
-
-    pub fn evidently_nonnegative(&self, n: &Size) -> bool {
-        n.terms.iter().all(|(m, c)| *c >= 0 && m.iter().all(|v| self.nonneg.contains(&v.id)))
-    }
-
-    /// A comprehension's or loop's index.
-    pub fn index_variable(&mut self, env: &mut Env, name: &Ident, open: Option<Size>) -> Var {
-        let i = self.supply.fresh(name.node.as_str());
-        self.nonneg.insert(i.id);
-        if name.node != "_" {
-            env.bind(&name.node, &i, &T::Int, None);
-            if open.is_some() {
-                let local = Local::Cartesian { var: i.clone(), ty: T::Int, open };
-                env.locals.insert(name.node.clone(), local);
-            }
-        }
-        i
-    }
-
-    fn comprehension(&mut self, env: &Env, body: &Expr, bounds: &[(Ident, Option<Expr>)], span: Span) -> Te {
-        let mut inner = env.clone();
-        let (mut binds, mut levels) = (vec![], vec![]);
-        for (name, bound) in bounds {
-            let (n, open) = match bound {
-                Some(e) => {
-                    let (n, bind) = self.bound(env, e, "m");
-                    binds.extend(bind);
-                    (n, None)
-                }
-                None => {
-                    let n = self.metas.fresh_size(&name.node);
-                    (n.clone(), Some(n))
-                }
-            };
-            levels.push((self.index_variable(&mut inner, name, open), n));
-        }
-        let body = self.infer(&inner, body);
-        let t = levels.into_iter().rev().fold(body, |body, (index, bound)| {
-            let ty = T::array(bound.clone(), body.ty.clone());
-            Te::new(K::Comprehension { index, bound, body: Box::new(body) }, ty, span)
-        });
-        wrap(binds, t)
-    }
-
-    fn loop_state(&mut self, env: &Env, state: &Param, init: &Expr) -> (P, Te, Env) {
-        let init = match &state.ty {
-            Some(t) => {
-                let want = self.written(env, t);
-                self.check(env, init, &want, Why::Annotation(t.span))
-            }
-            None => self.infer(env, init),
-        };
-        self.solve();
-        let mut inner = env.clone();
-        let ty = init.ty.clone();
-        let p = self.pattern(&mut inner, &state.pat, &ty, None);
-        (p, init, inner)
-    }
-
-    fn loop_for(&mut self, env: &Env, l: &LoopFor, span: Span) -> Te {
-        let collect = match l.flavour {
-            LoopFlavour::Plain => false,
-            LoopFlavour::Collect => true,
-            LoopFlavour::LinearUp | LoopFlavour::LinearDown => {
-                self.report(
-                    Diagnostic::new(
-                        codes::CARTESIAN_USE,
-                        "a loop of the linear language stands outside of it",
-                    )
-                    .label(span, env.why.unwrap_or("only the body of a linear λ `\\z -o …` is linear")),
-                );
-                return Te::error(span);
-            }
-        };
-        let (state, init, mut inner) = self.loop_state(env, &l.state, &l.init);
-        let bound = self.check(env, &l.bound, &T::Int, Why::Bound);
-        self.solve();
-        let mut binds = vec![];
-        let bound = match self.size_of(&bound) {
-            Some(n) if collect || self.evidently_nonnegative(&n) => n,
-            None if collect => {
-                let (n, bind) = self.as_size(bound, "m");
-                binds.extend(bind);
-                n
-            }
-            // A loop with a bound below zero does nothing.
-            Some(_) | None => {
-                let m = self.supply.fresh("m");
-                self.nonneg.insert(m.id);
-                let span = bound.span;
-                let zero = Te::new(K::Num(0), T::Int, span);
-                let clamped =
-                    K::Op { head: Head::Prim("max"), types: vec![], sizes: vec![], args: vec![zero, bound] };
-                binds.push((m.clone(), Te::new(clamped, T::Int, span)));
-                Size::var(m)
-            }
-        };
-        let index = self.index_variable(&mut inner, &l.index, None);
-        let sty = state.ty.clone();
-        let (body, ty) = if collect {
-            let body = self.infer(&inner, &l.body);
-            let out = self.metas.fresh();
-            let found = body.ty.clone();
-            let want = T::tuple([sty.clone(), out.clone()]);
-            self.require(body.span, &found, &want, Why::State(init.span));
-            (body, T::tuple([sty, T::array(bound.clone(), out)]))
-        } else {
-            (self.check(&inner, &l.body, &sty, Why::State(init.span)), sty)
-        };
-        let (init, body) = (Box::new(init), Box::new(body));
-        let t = Te::new(K::LoopFor { collect, state, init, index, bound, body }, ty, span);
-        wrap(binds, t)
-    }
 }
 
 /// f a b c as the head f and its arguments.
@@ -832,12 +444,4 @@ pub fn wrap(binds: Vec<(Var, Te)>, t: Te) -> Te {
     }
     let (ty, span) = (t.ty.clone(), t.span);
     Te::new(K::Bind(binds, Box::new(t)), ty, span)
-}
-
-/// A pattern's own variable, when it is just one.
-pub fn simple(p: &P) -> Option<&Var> {
-    match &p.kind {
-        PK::Var(v) => Some(v),
-        PK::Wildcard | PK::Tuple(_) | PK::Record(_) | PK::Array(_) => None,
-    }
 }

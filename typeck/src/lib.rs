@@ -5,7 +5,7 @@
 //! | [`items`] | files and definitions; the functions that the command line calls |
 //! | [`env`], [`ty`], [`unify`], [`deferred`] | names in scope; types and sizes under inference; constraints that wait |
 //! | [`infer`], [`calls`], [`patterns`], [`linear`] | surface expressions to the typed [`tree`] |
-//! | [`elaborate`], [`diff`], [`elaborate_linear`] | the typed tree to Core and its linear terms |
+//! | [`elaborate`], [`diff`] | the typed tree to Core and its linear terms |
 //! | [`builtin`] | the built-in functions, one row each |
 //! | [`check`] | the checker of Core and Target terms |
 //! | [`codes`], [`suggest`], [`names`] | error codes; likely names; free names |
@@ -17,7 +17,6 @@ pub mod codes;
 pub mod deferred;
 pub mod diff;
 pub mod elaborate;
-pub mod elaborate_linear;
 pub mod env;
 pub mod infer;
 pub mod items;

@@ -1,0 +1,83 @@
+//! What is said when a type is not the one required.
+
+use super::*;
+
+impl Infer<'_> {
+    pub fn mismatch(&mut self, span: Span, found: &T, want: &T, why: Why, clash: Clash) {
+        if !self.solving {
+            // What waits may say more about the types to show.
+            self.solve();
+        }
+        let (found, want) = (self.metas.zonk(found), self.metas.zonk(want));
+        let (f, w) = (self.shown(&found), self.shown(&want));
+        let (what, place) = match why {
+            Why::Context => (format!("{w} is required here"), None),
+            Why::Argument { function, number, name } => {
+                let which = match name {
+                    Some(x) => format!("argument `{x}` of `{function}`"),
+                    None => format!("argument {number} of `{function}`"),
+                };
+                (format!("{which} must be {w}"), None)
+            }
+            Why::Annotation(s) => (format!("{w} is required by the type written here"), Some((s, w.clone()))),
+            Why::Result(def) => (format!("the result of `{def}` is declared as {w}"), None),
+            Why::Condition => ("a condition must be bool".to_string(), None),
+            Why::Branch(s) => (format!("both branches must have one type, here {w}"), Some((s, w.clone()))),
+            Why::Element(s) => (format!("all elements must have one type, here {w}"), Some((s, w.clone()))),
+            Why::State(s) => (format!("the next state must have the state's type {w}"), Some((s, w.clone()))),
+            Why::Bound => ("a bound must be an int".to_string(), None),
+            Why::Index => ("an index must be an int".to_string(), None),
+            Why::Operand(op) => (format!("`{op}` needs {w}"), None),
+        };
+        let d = match &clash {
+            Clash::Sizes(a, b) => {
+                let fixed = self.metas.fixed_at(a).or(self.metas.fixed_at(b)).filter(|s| *s != span);
+                let (a, b) = (self.metas.zonk_size(a), self.metas.zonk_size(b));
+                let d = Diagnostic::new(codes::SIZE_MISMATCH, format!("{what}, this is {f}: {a} is not {b}"))
+                    .label(span, format!("this has type {f}"));
+                match fixed {
+                    Some(s) => d.label(s, "the size is fixed by this"),
+                    None => d,
+                }
+            }
+            Clash::Types(..) => Diagnostic::new(codes::MISMATCH, format!("{what}, this is {f}"))
+                .label(span, format!("this has type {f}")),
+            Clash::Infinite(t) => {
+                let t = self.metas.zonk(t).show();
+                Diagnostic::new(
+                    codes::INFINITE,
+                    format!("{what}, this is {f}: the type would contain itself"),
+                )
+                .label(span, format!("a part of this would have type {t}"))
+            }
+            Clash::Negative(n, k) => {
+                Diagnostic::new(codes::NEGATIVE_SIZE, format!("{what}, this is {f}: {n} would be {k}"))
+                    .label(span, format!("this has type {f}"))
+            }
+            Clash::Overflow => Diagnostic::new(codes::SIZE_OVERFLOW, "a size does not fit in 64 bits")
+                .label(span, "too large"),
+        };
+        let d = match place {
+            Some((s, text)) => d.label(s, text),
+            None => d,
+        };
+        let d = match &clash {
+            Clash::Types(a, b) => match (self.metas.resolve(a), self.metas.resolve(b)) {
+                (T::Int, T::Real) => d.help("ints are converted with `real`: real k"),
+                (T::Real, T::Int) => d.help("`floor_int x` and `round_int x` give ints"),
+                (T::Fun(..), _) => d.help("an argument may be missing"),
+                _ => d,
+            },
+            Clash::Sizes(..) | Clash::Infinite(_) | Clash::Negative(..) | Clash::Overflow => d,
+        };
+        self.report(d);
+    }
+
+    pub fn size_mismatch(&mut self, span: Span, a: &Size, b: &Size) {
+        let (a, b) = (self.metas.zonk_size(a), self.metas.zonk_size(b));
+        self.report(
+            Diagnostic::new(codes::SIZE_MISMATCH, format!("the size {a} is not known to be {b}"))
+                .label(span, format!("{a} and {b} must be equal here")),
+        );
+    }
+}

@@ -1,0 +1,313 @@
+//! The signatures of a file: names claimed once, aliases, inputs, recursion, results that were not written.
+
+use super::*;
+
+#[derive(Default)]
+struct Collector<'f> {
+    sigs: Signatures,
+    diags: Vec<Diagnostic>,
+    defs: BTreeMap<&'f str, (&'f Def, Vec<String>)>,
+    places: HashMap<String, Span>,
+}
+
+impl<'f> Collector<'f> {
+    fn claim(&mut self, name: &Ident, namespace: &str) -> bool {
+        match self.places.insert(format!("{namespace} {}", name.node), name.span) {
+            None => true,
+            Some(first) => {
+                self.diags.push(
+                    Diagnostic::new(codes::DUPLICATE, format!("`{}` is defined twice", name.node))
+                        .label(name.span, "again here")
+                        .label(first, "first here"),
+                );
+                false
+            }
+        }
+    }
+
+    fn unsupported(&mut self, span: Span, what: &str) {
+        self.diags.push(
+            Diagnostic::new(codes::UNSUPPORTED, format!("{what} are not part of this version yet"))
+                .label(span, "not supported"),
+        );
+    }
+
+    fn collect(mut self, file: &'f File) -> (Signatures, Vec<Diagnostic>) {
+        let mut inputs = vec![];
+        for item in &file.items {
+            match &item.kind {
+                ItemKind::Def { rec, defs } => {
+                    let group: Vec<String> =
+                        if *rec { defs.iter().map(|d| d.name.node.clone()).collect() } else { vec![] };
+                    for d in defs {
+                        if self.claim(&d.name, "value") {
+                            self.defs.insert(&d.name.node, (d, group.clone()));
+                        }
+                    }
+                }
+                ItemKind::Alias { name, params, ty } => {
+                    if matches!(name.node.as_str(), "real" | "int" | "bool") {
+                        self.diags.push(
+                            Diagnostic::new(codes::DUPLICATE, format!("`{}` is a type already", name.node))
+                                .label(name.span, "cannot be defined again"),
+                        );
+                    } else if self.claim(name, "type") {
+                        let alias = Alias { params: params.clone(), ty: ty.clone() };
+                        self.sigs.aliases.insert(name.node.clone(), alias);
+                    }
+                }
+                ItemKind::Input { name, params, ty, file } => {
+                    if self.claim(name, "value") {
+                        inputs.push((name, params, ty, file));
+                    }
+                }
+                ItemKind::Sum { name, .. } => self.unsupported(name.span, "sum types"),
+                ItemKind::Import { .. } => self.unsupported(item.span, "imports"),
+                ItemKind::Derivative { name, .. } | ItemKind::Adjoint { name, .. } => {
+                    self.unsupported(name.span, "derivative rules")
+                }
+                ItemKind::Test(_) | ItemKind::Error => {}
+            }
+        }
+        self.check_aliases(file);
+        for (name, params, ty, file) in inputs {
+            self.input(name, params, ty, file.as_ref());
+        }
+        self.definitions();
+        (self.sigs, self.diags)
+    }
+
+    /// Aliases that reach themselves stand for nothing; what is wrong with the others is reported even where they are not used.
+    fn check_aliases(&mut self, file: &'f File) {
+        let uses: BTreeMap<&str, Vec<&str>> = file
+            .items
+            .iter()
+            .filter_map(|item| match &item.kind {
+                ItemKind::Alias { name, ty, .. } => {
+                    let mut names = vec![];
+                    type_names(ty, &mut names);
+                    Some((name.node.as_str(), names))
+                }
+                _ => None,
+            })
+            .collect();
+        for group in components(&uses) {
+            if group.len() == 1 && !uses[group[0]].contains(&group[0]) {
+                continue;
+            }
+            for x in group {
+                let Some(place) = self.places.get(&format!("type {x}")).copied() else { continue };
+                self.diags.push(
+                    Diagnostic::new(codes::CYCLIC_ALIAS, format!("the type `{x}` refers to itself"))
+                        .label(place, "aliases are not recursive"),
+                );
+                if let Some(alias) = self.sigs.aliases.get_mut(x) {
+                    alias.ty = surface::at(surface::TyKind::Error, place);
+                }
+            }
+        }
+        for item in &file.items {
+            let ItemKind::Alias { name, params, .. } = &item.kind else { continue };
+            let Some(ty) = self.sigs.aliases.get(&name.node).map(|a| a.ty.clone()) else { continue };
+            let (scope, _, _) = brackets(params, &mut Supply::default(), &mut self.diags);
+            Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 }.ty(&scope, &ty);
+        }
+    }
+
+    fn input(&mut self, name: &Ident, params: &[TypeParam], ty: &surface::Ty, file: Option<&Ident>) {
+        let mut supply = Supply::default();
+        let (scope, types, sizes) = brackets(params, &mut supply, &mut self.diags);
+        let checked = Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 }.ty(&scope, ty);
+        if !types.is_empty() || !checked.first_order() {
+            self.diags.push(
+                Diagnostic::new(
+                    codes::MISMATCH,
+                    format!("the input `{}` must have a first-order type", name.node),
+                )
+                .label(ty.span, format!("this is {}", checked.show())),
+            );
+        }
+        let input = InputSignature {
+            name: name.node.clone(),
+            sizes: sizes.iter().map(|v| v.name.to_string()).collect(),
+            ty: ty.clone(),
+            file: file.map(|f| f.node.clone()),
+            checked,
+        };
+        self.sigs.inputs.insert(name.node.clone(), input);
+    }
+
+    /// Definitions in the order of their uses, so that results not written can be inferred.
+    fn definitions(&mut self) {
+        let names: BTreeMap<&str, BTreeSet<String>> =
+            self.defs.iter().map(|(x, (d, _))| (*x, free_names(d))).collect();
+        let calls: BTreeMap<&str, Vec<&str>> = names
+            .iter()
+            .map(|(x, free)| {
+                (*x, self.defs.keys().copied().filter(|y| free.contains(*y)).collect::<Vec<&str>>())
+            })
+            .collect();
+        let mut used: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
+        for group in components(&calls) {
+            // Inputs: one's own and those of what is called.
+            let mut inputs = BTreeSet::new();
+            for x in &group {
+                inputs.extend(names[x].iter().filter(|y| self.sigs.inputs.contains_key(*y)).cloned());
+                for y in &calls[x] {
+                    inputs.extend(used.get(y).into_iter().flatten().cloned());
+                }
+            }
+            group.iter().for_each(|x| {
+                used.insert(x, inputs.clone());
+            });
+            let recursive = group.len() > 1 || calls[group[0]].contains(&group[0]);
+            let allowed = group.iter().all(|x| group.iter().all(|y| self.defs[x].1.iter().any(|z| z == y)));
+            if recursive && !allowed {
+                self.not_rec(&group);
+            }
+            for x in &group {
+                self.definition(x, inputs.iter().cloned().collect(), recursive, recursive && !allowed);
+            }
+            // Results that were not written, now that everything called is known.
+            for x in group {
+                self.infer_result(x);
+            }
+        }
+    }
+
+    fn not_rec(&mut self, group: &[&'f str]) {
+        for x in group {
+            let (def, _) = self.defs[x];
+            let message = match group {
+                [_] => format!("`{x}` refers to itself"),
+                _ => format!("`{x}` refers to itself through {}", list(group.iter().filter(|y| y != &x))),
+            };
+            let help = match group {
+                [_] => "write `def rec`".to_string(),
+                _ => "write the group as `def rec … and …`".to_string(),
+            };
+            self.diags.push(
+                Diagnostic::new(codes::NOT_REC, message)
+                    .label(def.name.span, "recursive without `rec`")
+                    .help(help),
+            );
+        }
+    }
+
+    fn definition(&mut self, x: &str, inputs: Vec<String>, recursive: bool, mut broken: bool) {
+        let Some((def, group)) = self.defs.get(x).cloned() else { return };
+        let scheme = scheme(def, &self.sigs, &mut self.diags);
+        if recursive && !broken && def.result.is_none() {
+            self.diags.push(
+                Diagnostic::new(
+                    codes::REC_RESULT,
+                    format!("the recursive `{x}` needs a written result type"),
+                )
+                .label(def.name.span, "its result is not written")
+                .help("write `: τ` before the `=`"),
+            );
+            broken = true;
+        }
+        let params = def.params.iter().zip(&scheme.params).map(|((_, t), p)| (p.name.clone(), t.clone()));
+        let sig = Signature {
+            name: x.into(),
+            type_params: def.type_params.clone(),
+            params: params.collect(),
+            result: def.result.clone(),
+            scheme,
+            inputs,
+            rec_group: group,
+            broken,
+        };
+        self.sigs.defs.insert(x.into(), sig);
+    }
+
+    fn infer_result(&mut self, x: &str) {
+        let Some((def, _)) = self.defs.get(x) else { return };
+        let Some(sig) = self.sigs.defs.get(x) else { return };
+        if def.result.is_some() || sig.broken {
+            return;
+        }
+        // What is wrong with the body is reported when it is checked.
+        let out = check(def, &sig.scheme, &sig.inputs, &self.sigs, 0);
+        let failed = out.def.is_none();
+        if let Some(sig) = self.sigs.defs.get_mut(x) {
+            sig.scheme.result = out.result;
+            sig.broken = failed;
+        }
+    }
+}
+
+/// Every signature of a file, with what is wrong with headers, names and recursion.
+pub fn signatures(file: &File) -> (Signatures, Vec<Diagnostic>) {
+    lang::big_stack::run(|| Collector::default().collect(file))
+}
+
+/// The names in a type as written.
+fn type_names<'t>(t: &'t surface::Ty, out: &mut Vec<&'t str>) {
+    match &t.node {
+        TyKind::Name(x, args) => {
+            out.push(&x.node);
+            for a in args {
+                if let surface::TyArg::Ty(t) = a {
+                    type_names(t, out);
+                }
+            }
+        }
+        TyKind::Var(_) | TyKind::Error => {}
+        TyKind::Tuple(ts) => ts.iter().for_each(|t| type_names(t, out)),
+        TyKind::Record(fs) => fs.iter().for_each(|(_, t)| type_names(t, out)),
+        TyKind::Array(_, t) | TyKind::Power(t, _) | TyKind::Tangent(t) => type_names(t, out),
+        TyKind::Fun(a, b) | TyKind::LinFun(a, b) | TyKind::Copower(a, b) => {
+            type_names(a, out);
+            type_names(b, out);
+        }
+    }
+}
+
+fn list<'a>(names: impl Iterator<Item = &'a &'a str>) -> String {
+    names.map(|x| format!("`{x}`")).collect::<Vec<_>>().join(", ")
+}
+
+/// Strongly connected components of the call graph, callees first (Tarjan).
+fn components<'a>(calls: &BTreeMap<&'a str, Vec<&'a str>>) -> Vec<Vec<&'a str>> {
+    struct State<'a, 'c> {
+        calls: &'c BTreeMap<&'a str, Vec<&'a str>>,
+        index: HashMap<&'a str, (usize, usize, bool)>,
+        stack: Vec<&'a str>,
+        out: Vec<Vec<&'a str>>,
+    }
+    fn visit<'a>(s: &mut State<'a, '_>, x: &'a str) -> usize {
+        let k = s.index.len();
+        s.index.insert(x, (k, k, true));
+        s.stack.push(x);
+        let mut low = k;
+        for y in s.calls.get(x).into_iter().flatten().filter(|y| s.calls.contains_key(*y)) {
+            match s.index.get(y) {
+                None => low = low.min(visit(s, y)),
+                Some((j, _, true)) => low = low.min(*j),
+                Some((_, _, false)) => {}
+            }
+        }
+        if low == k {
+            let mut group = vec![];
+            while let Some(y) = s.stack.pop() {
+                s.index.entry(y).and_modify(|e| e.2 = false);
+                group.push(y);
+                if y == x {
+                    break;
+                }
+            }
+            group.sort();
+            s.out.push(group);
+        }
+        low
+    }
+    let mut s = State { calls, index: HashMap::new(), stack: vec![], out: vec![] };
+    for x in calls.keys() {
+        if !s.index.contains_key(x) {
+            visit(&mut s, x);
+        }
+    }
+    s.out
+}

@@ -1,0 +1,155 @@
+//! Applications in linear terms: the formers written like functions, l-app and l-pow-app.
+
+use super::*;
+
+impl Infer<'_> {
+    pub(super) fn linear_argument(&mut self, env: &Env, name: &Ident, targs: &[TyArg]) -> T {
+        let [TyArg::Ty(t)] = targs else {
+            self.report(
+                Diagnostic::new(codes::TYPE_ARGUMENTS, format!("`{0}` takes one type: {0}[τ]", name.node))
+                    .label(name.span, "here"),
+            );
+            return T::Error;
+        };
+        let ty = self.written(env, t);
+        self.linear_type(&ty, t.span);
+        ty
+    }
+
+    /// Applications: the formers written like functions, l • s (l-app), and t s (l-pow-app).
+    pub(super) fn linear_spine(&mut self, env: &Env, e: &Expr) -> Le {
+        let span = e.span;
+        let (head, args) = flatten(e);
+        let free = |x: &str| !env.locals.contains_key(x);
+        match (&head.node, args.as_slice()) {
+            // coproj[Γ̲] up t
+            (ExprKind::TypeApp(x, targs), [up, t]) if x.node == "coproj" => {
+                let env_ty = self.linear_argument(env, x, targs);
+                let term = self.infer_linear(env, t);
+                let Some(up) = self.slot_number(up) else { return Le::error(span) };
+                let slot = self.env_slot(&env_ty, up, span);
+                self.require_linear(&term, &slot, Why::Operand("coproj"));
+                Le::new(LK::Coproj { env: env_ty.clone(), up, term: Box::new(term) }, env_ty, span)
+            }
+            // envproj up t
+            (ExprKind::Var(x), [up, t]) if x == "envproj" && free(x) => {
+                let term = self.infer_linear(env, t);
+                let Some(up) = self.slot_number(up) else { return Le::error(span) };
+                self.solve();
+                let ty = term.ty.clone();
+                let slot = self.env_slot(&ty, up, span);
+                Le::new(LK::EnvProj { up, term: Box::new(term) }, slot, span)
+            }
+            // l-onehot
+            (ExprKind::TypeApp(x, targs), [i, t]) if x.node == "onehot" => {
+                let sigs = self.sigs;
+                let mut types = Types { aliases: &sigs.aliases, diags: &mut self.diags, depth: 0 };
+                let bound = match targs.as_slice() {
+                    [n] => types.size_argument(&env.scope, n, x.span).unwrap_or_default(),
+                    _ => {
+                        self.report(
+                            Diagnostic::new(codes::TYPE_ARGUMENTS, "`onehot` takes one size: onehot[n] i e")
+                                .label(x.span, "here"),
+                        );
+                        Size::default()
+                    }
+                };
+                let inner = self.cartesian(env, "an index is Cartesian (l-onehot)");
+                let index = Box::new(self.check(&inner, i, &T::Int, Why::Index));
+                let term = Box::new(self.infer_linear(env, t));
+                let ty = T::array(bound.clone(), term.ty.clone());
+                Le::new(LK::OneHot { bound, index, term }, ty, span)
+            }
+            (ExprKind::TypeApp(x, targs), []) if x.node == "zero" => {
+                let ty = self.linear_argument(env, x, targs);
+                Le::new(LK::Zero, ty, span)
+            }
+            _ => self.linear_application(env, e),
+        }
+    }
+
+    pub(super) fn linear_application(&mut self, env: &Env, e: &Expr) -> Le {
+        let span = e.span;
+        let ExprKind::App(f, arg) = &e.node else { return self.constant(env, e) };
+        if self.is_linear(env, f) && !self.head_is_map(env, f) {
+            // l-pow-app
+            let t = self.infer_linear(env, f);
+            let inner = self.cartesian(env, "the argument of a power is Cartesian (l-pow-app)");
+            let arg = self.infer(&inner, arg);
+            self.solve();
+            let result = self.metas.fresh();
+            self.require_linear(&t, &T::fun(arg.ty.clone(), result.clone()), Why::Context);
+            return Le::new(LK::PowerApp(Box::new(t), Box::new(arg)), result, span);
+        }
+        // l-app
+        let inner = self
+            .cartesian(env, "a linear map is applied by value: which map it is must be Cartesian (l-app)");
+        let before = self.diags.len();
+        let map = self.infer(&inner, f);
+        self.solve();
+        match self.metas.resolve(&map.ty) {
+            T::Lin(a, b) => {
+                let arg = self.infer_linear(env, arg);
+                self.require_linear(&arg, &a, Why::Context);
+                Le::new(LK::App(Box::new(map), Box::new(arg)), (*b).clone(), span)
+            }
+            T::Error => Le::error(span),
+            other => {
+                if self.diags.len() > before {
+                    return Le::error(span);
+                }
+                let name = crate::calls::head_name(f).map(|x| format!("`{x}`"));
+                let shown = self.metas.zonk(&other).show();
+                self.not_linear(
+                    span,
+                    format!("{} is not a linear map", name.unwrap_or("this function".into())),
+                    &format!("it has type {shown}; only maps of type τ -o σ apply to linear terms (l-app)"),
+                )
+            }
+        }
+    }
+
+    /// A linear λ or other Cartesian map in head position.
+    pub(super) fn head_is_map(&self, env: &Env, f: &Expr) -> bool {
+        matches!(f.node, ExprKind::LinLam(..))
+            || !self.uses_linear(env, f) && !matches!(f.node, ExprKind::TypeApp(..))
+    }
+
+    pub(super) fn slot_number(&mut self, e: &Expr) -> Option<usize> {
+        match &e.node {
+            ExprKind::Int(k) if *k >= 0 => Some(*k as usize),
+            _ => {
+                self.report(
+                    Diagnostic::new(codes::TYPE_ARGUMENTS, "a slot of an environment is a numeral")
+                        .label(e.span, "how many binders lie above the slot"),
+                );
+                None
+            }
+        }
+    }
+
+    /// The type of an environment's slot.
+    pub(super) fn env_slot(&mut self, env: &T, up: usize, span: Span) -> T {
+        let mut t = self.metas.resolve(env);
+        for k in (0..=up).rev() {
+            match &t {
+                T::Tuple(ts) if ts.len() == 2 => {
+                    t = self.metas.resolve(&ts[usize::from(k == 0)]);
+                }
+                T::Error => return T::Error,
+                _ => {
+                    let shown = self.metas.zonk(env).show();
+                    self.report(
+                        Diagnostic::new(
+                            codes::NO_COMPONENT,
+                            format!("the environment {shown} has no slot {up}"),
+                        )
+                        .label(span, "environments are nested pairs: ((), τ), σ)"),
+                    );
+                    return T::Error;
+                }
+            }
+        }
+        t
+    }
+}
