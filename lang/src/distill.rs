@@ -475,9 +475,13 @@ fn is_implied(cond: &Tm, failure: &Failure, details: &[Tm], body: &Tm) -> bool {
             };
             divides && (compared(cond, "!=") || negated(cond))
         }
-        (Failure::NegativeSize, Term::Build { bound, .. } | Term::Loop { bound, .. }) => {
-            details.first().and_then(|n| as_size(n)).is_some_and(|n| n == *bound)
-        }
+        (
+            Failure::NegativeSize,
+            Term::Build { bound, .. }
+            | Term::Loop { bound, .. }
+            | Term::Sum { bound, .. }
+            | Term::Extremum { bound, .. },
+        ) => details.first().and_then(|n| as_size(n)).is_some_and(|n| n == *bound),
         _ => false,
     }
 }

@@ -141,6 +141,34 @@ def fit [n, d] (w0 : real^d) (xs : [n]real^d) (ys : real^n) (rate : real) (steps
     );
 }
 
+#[test]
+fn built_ins() {
+    for body in [
+        "product x + logsumexp x + norm x",
+        "x[argmax x] + x[argmin (softmax x)]",
+        "sum (matvec (outer x x) x) + sum (x @ transpose (outer x x))",
+        "sum (reduce max 0.0 x * reverse (take n x))",
+        "sum (concat x [1.0, 2.0]) + sum (drop 1 x) + sum (rotate 2 x)",
+        "sum (scan (+) 0.0 x) + reduce (\\a b -> a * b) 1.0 x",
+        "(loop (s, k) = (x[0], 0) while k < 3 && s < 9.0 do (s * s + 1.0, k + 1)).0",
+        "sum {x with [1] = 2.0} + sum x[1:n]",
+        "let (a, b) = (x[0], x[1]) in where (a < b) a b + real (length x)",
+        "sum (x * uniform 3 n) + sum ((x as [3]real) ^ 2)",
+        "let r = {re = x[0], im = x[1]} in ({r with re = 2.0}).re * r.im",
+        "sum (zip x x |> map (\\p -> p.0 * p.1)) + (unzip (zip x x)).0[0]",
+    ] {
+        distills(&format!("def f [n] (x : real^n) : real = {body}\n"));
+    }
+    distills("def twice ['a, n] (f : 'a -> 'a) (xs : [n]'a) : [n]'a = map f (map f xs)\n");
+    distills(
+        "type vec ['a, n] = [n]'a\ndef f [n] (x : vec[real, n]) : {a : int, b : vec[real, n]} = {b = x, a = n}\n",
+    );
+    distills(
+        "def rows [n, m] (x : real^(n, m)) : [n]real = [ sum [ x[i, j] * real (i - j) | j < m ] | i < n ]\n",
+    );
+    distills("def f (n : int) : [n][n + 1]int = [ i * j - n | i < n, j < n + 1 ]\n");
+}
+
 /// Differentiation operators are written as the operator they are made of.
 #[test]
 fn derivatives_in_programs() {

@@ -4,7 +4,7 @@ use super::Body::{Core, Text};
 use super::array::loop_value;
 use super::{Given, Row, name_it};
 use crate::codes;
-use crate::elaborate::{Elaborate, apply, wrap};
+use crate::elaborate::{Around, Elaborate, apply, wrap};
 use lang::core::make::*;
 use lang::core::{Binder, Extremum, Lit, Term, Tm};
 use lang::diag::{Diagnostic, Failure};
@@ -115,16 +115,33 @@ fn no_numbers(cx: &mut Elaborate, g: &Given, what: &str) -> Tm {
     unit()
 }
 
+/// A comprehension, perhaps under lets and checks.
+fn is_build(t: &Tm) -> bool {
+    match &**t {
+        Term::Build { .. } => true,
+        Term::Let(_, _, body) | Term::Check { body, .. } => is_build(body),
+        _ => false,
+    }
+}
+
 /// The body of a comprehension for its own index, or the element of an array that has a name.
-fn each(
-    cx: &mut Elaborate,
-    xs: Tm,
-    ty: &Type,
-    g: &Given,
-    around: &mut Vec<crate::elaborate::Around>,
-) -> (lang::name::Var, Tm) {
+fn each(cx: &mut Elaborate, xs: Tm, ty: &Type, g: &Given, around: &mut Vec<Around>) -> (lang::name::Var, Tm) {
     match &*xs {
         Term::Build { index, body, .. } => (index.clone(), body.clone()),
+        // What stands around a comprehension stands around its sum.
+        Term::Check { cond, failure, details, site, body } if is_build(body) => {
+            around.push(Around::Check {
+                cond: cond.clone(),
+                failure: failure.clone(),
+                details: details.clone(),
+                site: site.clone(),
+            });
+            each(cx, body.clone(), ty, g, around)
+        }
+        Term::Let(x, a, body) if is_build(body) => {
+            around.push(Around::Let(x.clone(), a.clone()));
+            each(cx, body.clone(), ty, g, around)
+        }
         _ => {
             let xs = name_it(cx, xs, ty, around);
             let i = cx.inf.supply.fresh("i");
