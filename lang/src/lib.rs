@@ -10,6 +10,7 @@
 //! | [`walk`] | the traversals every pass shares |
 //! | [`typing`] | the type of a well-typed term |
 //! | [`surface`] | the language as written: syntax tree, lexer, parser, printer |
+//! | [`flat`] | first-order values and their leaves |
 //! | [`eval`] | the evaluator of Core and Target, the specification; runs on a [`big_stack`] |
 //! | [`distill`] | Core and Target back to surface syntax |
 //! | [`diag`] | diagnostics and source places |
@@ -19,6 +20,7 @@ pub mod core;
 pub mod diag;
 pub mod distill;
 pub mod eval;
+pub mod flat;
 pub mod leaves;
 pub mod loops;
 pub mod name;

@@ -225,9 +225,9 @@ pub enum CarriedKind {
 pub enum Parallel {
     /// Nothing: iterations run in order.
     No,
-    /// Iterations are independent but for Sum-carried scalars and Accum statements into outer buffers; a buffer that is
-    /// accumulated into is not otherwise touched in the body; a buffer that is stored to is stored and loaded only at this
-    /// loop's index in one fixed dimension.
+    /// Iterations are independent but for Sum-carried scalars and Accum statements into outer buffers. An outer buffer that is
+    /// stored to is touched only at this loop's index in one fixed dimension; one that is accumulated into elsewhere is not
+    /// otherwise touched in the body.
     Yes,
 }
 

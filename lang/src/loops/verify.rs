@@ -440,7 +440,7 @@ pub fn parallel(p: &Proc, l: &For) -> Result<(), String> {
     }
     for (b, t) in touched(l.index, &l.body) {
         let name = &p.info(b).name;
-        if t.accumulated && (t.read || t.written) {
+        if t.accumulated && (t.read || t.written) && !t.is_own() {
             return Err(format!("{name} is accumulated into and otherwise touched"));
         }
         if t.written && !t.is_own() {

@@ -301,7 +301,10 @@ impl Normaliser<'_> {
                 let x = self.term(x, env, "x")?;
                 self.diff(*mode, &f, x, site, name)
             }
-            Term::Detach(t) => self.term(t, env, name),
+            Term::Detach(t) => {
+                let v = self.term(t, env, name)?;
+                if self.operands == 0 { Ok(v) } else { self.detached(v, name) }
+            }
             Term::LinLam(z, body) => {
                 Ok(V::Lin(Rc::new(LinClosure { param: z.clone(), body: body.clone(), env: env.clone() })))
             }
@@ -459,14 +462,34 @@ impl Normaliser<'_> {
         Ok(join(&c, &shape, &va, &vb, &results))
     }
 
+    /// detach of a value, kept until D has seen it. Ints and bools have no derivative anyway.
+    fn detached(&mut self, v: V, name: &str) -> Result<V, Error> {
+        Ok(match v {
+            V::Int(_) | V::Atom(_, Type::Bool) => v,
+            V::Atom(t, ty) => self.bind(Arc::new(Term::Detach(t)), &ty, name),
+            V::Tuple(vs) => {
+                let parts: Result<Vec<V>, Error> =
+                    vs.iter().map(|v| self.detached(v.clone(), name)).collect();
+                V::tuple(parts?)
+            }
+            V::Inject(k, ty, v) => V::Inject(k, ty, Rc::new(self.detached((*v).clone(), name)?)),
+            V::Fn(_) | V::Lin(_) | V::Family(_) | V::Choice(..) => {
+                return Err(Error::unsupported("detach of a function"));
+            }
+        })
+    }
+
     /// D of a known function at a value: D(t) is evaluated like any other term.
     fn diff(&mut self, mode: Mode, f: &V, x: V, site: &Site, name: &str) -> Result<V, Error> {
         let ty = x.ty()?;
         let p = self.var("x", &ty);
-        let (v, items) = self.region(|n| {
+        self.operands += 1;
+        let region = self.region(|n| {
             let pv = n.taken_apart(&p, &ty);
             n.apply(f, pv, "y")
-        })?;
+        });
+        self.operands -= 1;
+        let (v, items) = region?;
         if !v.is_data() {
             return Err(Error::not_first_order(site.clone()));
         }

@@ -48,6 +48,8 @@ pub struct Normaliser<'p> {
     used_marks: RefCell<BTreeSet<usize>>,
     /// Depth of calls being inlined.
     calls: usize,
+    /// Operands of differentiation operators that we are in: there `detach` still has a meaning.
+    operands: usize,
     /// Lets made so far: the limit on the growth of the program.
     made: usize,
 }
@@ -93,6 +95,7 @@ impl<'p> Normaliser<'p> {
             marks: 0,
             used_marks: RefCell::new(BTreeSet::new()),
             calls: 0,
+            operands: 0,
             made: 0,
         }
     }

@@ -300,9 +300,15 @@ impl Simplifier<'_> {
                         Operation::Copy(Atom::Zero(self.tables.ltype_number(&ty)))
                     }
                     LinTerm::Sum { index, bound, body } => {
-                        let Some(builds) =
-                            self.builds(index, bound, &super::tidy::tidy_lin(body, &self.pinned))
-                        else {
+                        let Some(builds) = self.builds(
+                            index,
+                            bound,
+                            &super::tidy::tidy_lin(
+                                body,
+                                &self.pinned,
+                                self.options.level == crate::rules::Level::Strict,
+                            ),
+                        ) else {
                             return self.code(Tree::L(t));
                         };
                         let parts: Vec<Operation> =

@@ -116,7 +116,7 @@ impl Simplifier<'_> {
 
     fn definition(&mut self, def: &Def) -> Def {
         let body = self.region(&crate::prune::prune(&def.body));
-        let body = tidy::tidy(&crate::prune::prune(&body), &self.pinned);
+        let body = tidy::tidy(&crate::prune::prune(&body), &self.pinned, self.options.level == Level::Strict);
         Def { body, supply: self.supply.clone(), ..def.clone() }
     }
 

@@ -14,17 +14,17 @@ use std::sync::Arc;
 const DEPTH: usize = 24;
 const LINEAR_DEPTH: usize = 1000;
 
-pub fn tidy(t: &Tm, pinned: &HashSet<Var>) -> Tm {
+pub fn tidy(t: &Tm, pinned: &HashSet<Var>, strict: bool) -> Tm {
     let mut uses = Uses::default();
     uses.term(t);
-    Tidy { uses, pinned, terms: HashMap::new(), lins: HashMap::new(), depth: HashMap::new() }.term(t)
+    Tidy { uses, pinned, strict, terms: HashMap::new(), lins: HashMap::new(), depth: HashMap::new() }.term(t)
 }
 
 /// The same for a linear term.
-pub fn tidy_lin(t: &Lin, pinned: &HashSet<Var>) -> Lin {
+pub fn tidy_lin(t: &Lin, pinned: &HashSet<Var>, strict: bool) -> Lin {
     let mut uses = Uses::default();
     uses.lin(t);
-    Tidy { uses, pinned, terms: HashMap::new(), lins: HashMap::new(), depth: HashMap::new() }.lin(t)
+    Tidy { uses, pinned, strict, terms: HashMap::new(), lins: HashMap::new(), depth: HashMap::new() }.lin(t)
 }
 
 /// How often each variable is used, and the regions of its let and of its last use.
@@ -174,6 +174,8 @@ impl Mapper for Uses {
 struct Tidy<'p> {
     uses: Uses,
     pinned: &'p HashSet<Var>,
+    /// Sums keep their let: emission adds the parts of a sum inside a sum to one accumulator, that is, in another order.
+    strict: bool,
     terms: HashMap<Var, Tm>,
     lins: HashMap<Var, Lin>,
     depth: HashMap<Var, usize>,
@@ -221,6 +223,30 @@ impl Tidy<'_> {
     }
 }
 
+/// Whether a component of the value is a sum of several terms where emission would add them one by one to what the value is added to.
+fn adds(t: &Lin) -> bool {
+    match &**t {
+        LinTerm::Var(_)
+        | LinTerm::Zero(_)
+        | LinTerm::Scale(..)
+        | LinTerm::Index(..)
+        | LinTerm::EnvProj { .. } => false,
+        LinTerm::PowerApp(..) | LinTerm::App(..) => false,
+        // Elements are added up before they are stored.
+        LinTerm::Build { .. } => false,
+        LinTerm::Tuple(ts) => ts.iter().any(adds),
+        LinTerm::Proj(t, _) | LinTerm::Inject(_, _, t) | LinTerm::FromInject(_, t) => adds(t),
+        LinTerm::Coproj { term, .. } | LinTerm::OneHot { term, .. } => adds(term),
+        LinTerm::Plus(..)
+        | LinTerm::Sum { .. }
+        | LinTerm::If(..)
+        | LinTerm::Case(..)
+        | LinTerm::SumElim(..) => true,
+        LinTerm::Let(..) | LinTerm::CLet(..) | LinTerm::Loop { .. } => true,
+        LinTerm::Power(..) | LinTerm::Tensor(..) | LinTerm::TensorElim { .. } => true,
+    }
+}
+
 impl Mapper for Tidy<'_> {
     fn term(&mut self, t: &Tm) -> Tm {
         match &**t {
@@ -247,7 +273,8 @@ impl Mapper for Tidy<'_> {
             LinTerm::Var(v) => self.lins.get(v).cloned().unwrap_or_else(|| t.clone()),
             LinTerm::Let(z, s, b) => {
                 let (depth, new) = (self.linear_depth_below(s), self.lin(s));
-                if self.uses.single(&z.var) && depth < LINEAR_DEPTH {
+                let moves = !self.strict || !adds(&new);
+                if moves && self.uses.single(&z.var) && depth < LINEAR_DEPTH {
                     self.depth.insert(z.var.clone(), depth + 1);
                     self.lins.insert(z.var.clone(), new);
                     return self.lin(b);

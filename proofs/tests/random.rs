@@ -1,0 +1,165 @@
+//! Random programs on every evaluator. `ADC_PROOFS=n` runs n times as many, `ADC_PROOFS_SEED=k` starts at another seed.
+
+use proofs::agree::{Answered, examine};
+use proofs::engines::{Fault, OVER_LIMIT};
+use proofs::exact::examine as exact;
+use proofs::r#gen::{Kind, Sample, sample};
+#[cfg(feature = "llvm")]
+use proofs::machine::Machine;
+use proofs::shrink::shrink;
+
+fn variable(name: &str, otherwise: u64) -> u64 {
+    std::env::var(name).ok().and_then(|s| s.parse().ok()).unwrap_or(otherwise)
+}
+
+/// The seeds of a run, with the size of the program at each.
+fn seeds(count: u64, stream: u64) -> impl Iterator<Item = (u64, usize)> {
+    let start = variable("ADC_PROOFS_SEED", 1) + stream * 1_000_000;
+    (start..start + count * variable("ADC_PROOFS", 1)).map(|seed| (seed, 4 + (seed % 7) as usize * 6))
+}
+
+/// The faults, each with the smallest program that shows it.
+fn report(faults: Vec<(u64, Sample, Fault)>, again: impl Fn(&Sample, u64) -> Option<Fault>) {
+    if faults.is_empty() {
+        return;
+    }
+    let total = faults.len();
+    let mut stages: Vec<String> = vec![];
+    let mut text = String::new();
+    for (seed, sample, fault) in faults {
+        if stages.contains(&fault.stage) || stages.len() == 6 {
+            continue;
+        }
+        stages.push(fault.stage.clone());
+        let small = shrink(&sample, &mut |s| again(s, seed).is_some_and(|f| f.stage == fault.stage));
+        let fault = again(&small, seed).unwrap_or(fault);
+        text += &format!("\nseed {seed}: {fault}\n{}", proofs::show::sample(&small));
+    }
+    panic!("{total} faults{text}");
+}
+
+/// Programs compiled as one module.
+#[cfg(feature = "llvm")]
+const BATCH: usize = 25;
+
+/// Examined samples that are still to run as machine code.
+#[cfg(feature = "llvm")]
+#[derive(Default)]
+struct Waiting {
+    samples: Vec<(u64, Sample, Vec<Answered>)>,
+}
+
+#[cfg(feature = "llvm")]
+impl Waiting {
+    fn add(
+        &mut self,
+        seed: u64,
+        sample: &Sample,
+        answers: Vec<Answered>,
+        faults: &mut Vec<(u64, Sample, Fault)>,
+    ) {
+        self.samples.push((seed, sample.clone(), answers));
+        if self.samples.len() == BATCH {
+            self.run(faults);
+        }
+    }
+
+    fn run(&mut self, faults: &mut Vec<(u64, Sample, Fault)>) {
+        let samples = std::mem::take(&mut self.samples);
+        let answers: Vec<&Answered> = samples.iter().flat_map(|s| &s.2).collect();
+        let machine = Machine::compile(&answers).unwrap_or_else(|fault| panic!("{fault}"));
+        let mut k = 0;
+        for (seed, sample, answers) in &samples {
+            for answer in answers {
+                if let Err(fault) = machine.check(k, answer, &sample.sizes) {
+                    faults.push((*seed, sample.clone(), fault));
+                }
+                k += 1;
+            }
+        }
+    }
+}
+
+/// Without LLVM there is no machine code to run.
+#[cfg(not(feature = "llvm"))]
+#[derive(Default)]
+struct Waiting;
+
+#[cfg(not(feature = "llvm"))]
+impl Waiting {
+    fn add(&mut self, _: u64, _: &Sample, _: Vec<Answered>, _: &mut Vec<(u64, Sample, Fault)>) {}
+    fn run(&mut self, _: &mut Vec<(u64, Sample, Fault)>) {}
+}
+
+/// The fault of a sample alone.
+fn alone(sample: &Sample, answers: Result<Vec<Answered>, Fault>) -> Option<Fault> {
+    let mut faults = vec![];
+    match answers {
+        Ok(answers) => {
+            let mut waiting = Waiting::default();
+            waiting.add(0, sample, answers, &mut faults);
+            waiting.run(&mut faults);
+            faults.pop().map(|f| f.2)
+        }
+        Err(fault) => Some(fault),
+    }
+}
+
+fn run(count: u64, stream: u64) {
+    let (mut faults, mut skipped, mut ran, mut drawn, mut redrawn, mut differences) = (vec![], 0, 0, 0, 0, 0);
+    let mut waiting = Waiting::default();
+    for (seed, fuel) in seeds(count, stream) {
+        let sample = sample(seed, fuel, Kind::Any);
+        match examine(&sample, seed) {
+            Ok(e) => {
+                ran += 1;
+                drawn += e.drawn;
+                redrawn += e.redrawn;
+                differences += u64::from(e.differences);
+                waiting.add(seed, &sample, e.answers, &mut faults);
+            }
+            Err(f) if f.stage == OVER_LIMIT => skipped += 1,
+            Err(f) => faults.push((seed, sample, f)),
+        }
+    }
+    waiting.run(&mut faults);
+    eprintln!(
+        "{ran} ran, {skipped} skipped, {redrawn} of {drawn} points redrawn, {differences} against differences"
+    );
+    report(faults, |s, seed| alone(s, examine(s, seed).map(|e| e.answers)));
+    assert!(redrawn * 20 <= drawn, "{redrawn} of {drawn} points were redrawn");
+    assert!(skipped * 20 <= ran, "{skipped} programs took too long");
+    assert!(differences * 2 >= ran, "{differences} of {ran} compared with differences");
+}
+
+fn run_polynomials(count: u64, stream: u64) {
+    let (mut faults, mut ran, mut total) = (vec![], 0, 0);
+    let mut waiting = Waiting::default();
+    for (seed, fuel) in seeds(count, stream) {
+        let sample = sample(seed, fuel, Kind::Polynomial);
+        total += 1;
+        match exact(&sample, seed) {
+            Ok(Some(answers)) => {
+                ran += 1;
+                waiting.add(seed, &sample, answers, &mut faults);
+            }
+            Ok(None) => {}
+            Err(f) if f.stage == OVER_LIMIT => {}
+            Err(f) => faults.push((seed, sample, f)),
+        }
+    }
+    waiting.run(&mut faults);
+    eprintln!("{ran} of {total} polynomial programs");
+    report(faults, |s, seed| alone(s, exact(s, seed).map(Option::unwrap_or_default)));
+    assert!(ran * 10 >= total * 7, "{ran} of {total} polynomial programs stay within the doubles");
+}
+
+#[test]
+fn engines_agree() {
+    run(100, 0);
+}
+
+#[test]
+fn polynomials_are_exact() {
+    run_polynomials(50, 1);
+}

@@ -1,0 +1,46 @@
+//! Small programs that random testing has found some stage wrong on.
+
+use proofs::agree::examine;
+use proofs::r#gen::{Kind, Sample};
+
+/// The definition `f` of a text at sizes, on every evaluator and (where built) as machine code, differentiated in its first
+/// parameter and in all.
+fn agree(text: &str, sizes: &[i64]) {
+    let (file, problems) = lang::surface::parser::parse(text);
+    assert!(problems.is_empty(), "{problems:?}");
+    let checked = typeck::check_file(&file);
+    assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
+    let sample =
+        Sample { program: checked.program, name: "f".into(), sizes: sizes.to_vec(), kind: Kind::Any };
+    for seed in 2..4 {
+        let examined = examine(&sample, seed).unwrap_or_else(|fault| panic!("{fault}"));
+        #[cfg(feature = "llvm")]
+        {
+            let answers: Vec<_> = examined.answers.iter().collect();
+            let machine =
+                proofs::machine::Machine::compile(&answers).unwrap_or_else(|fault| panic!("{fault}"));
+            for (k, answer) in answers.iter().enumerate() {
+                machine.check(k, answer, &examined.sizes).unwrap_or_else(|fault| panic!("{fault}"));
+            }
+        }
+        drop(examined);
+    }
+}
+
+/// Normalisation keeps `detach` until D has seen it.
+#[test]
+fn detach_survives_until_d() {
+    agree("def f [n] (x : real^n) : real = sum [ detach x[i] * x[i] | i < n ]", &[3]);
+}
+
+/// A buffer zeroed and accumulated into at the loop's own index: iterations are independent.
+#[test]
+fn accumulating_at_the_own_index_is_parallel() {
+    agree("def f [n, m] (x : [n]real^m) : real^n = [ x[i][0] | i < n ]", &[2, 3]);
+}
+
+/// A sum inside a sum is added as a whole, bit for bit.
+#[test]
+fn sums_of_sums_keep_their_order() {
+    agree("def f [n, m] (x : real) (y : real^n) : real = sum [ sum [ x | j < n ] | i < m ]", &[4, 3]);
+}
