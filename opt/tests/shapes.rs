@@ -176,3 +176,11 @@ fn carried_state_and_mixtures_keep_their_values() {
     optimised(PROGRAMS, "dquad", &[5, 3]);
     optimised(PROGRAMS, "dmixture", &[5, 3, 2]);
 }
+
+#[test]
+fn scratch() {
+    let source = std::fs::read_to_string("/tmp/more.ad").unwrap();
+    for (name, ints) in [("fit", vec![5, 3, 4]), ("dmlp", vec![4, 3, 5, 2]), ("standard", vec![4, 3])] {
+        optimised(&source, name, &ints);
+    }
+}

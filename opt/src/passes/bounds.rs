@@ -195,6 +195,18 @@ impl Bounds {
         self.push(fact);
     }
 
+    /// The condition can be shown.
+    pub fn holds(&self, cond: Operand) -> bool {
+        match cond {
+            Operand::Bool(b) => b,
+            Operand::Val(v) => self.defs.get(&v).is_some_and(|(op, args)| match op {
+                Op::BAnd => args.iter().all(|a| self.holds(*a)),
+                _ => self.decide(*op, args) == Some(true),
+            }),
+            Operand::Real(_) | Operand::Int(_) => false,
+        }
+    }
+
     /// The truth of a comparison of ints, where it can be shown.
     pub fn decide(&self, op: Op, args: &[Operand]) -> Option<bool> {
         let [x, y] = args else { return None };

@@ -1,8 +1,9 @@
-//! Copies that need not be made. A local buffer whose last use is to be copied into another is that other from the start, if nobody touches the other
-//! meanwhile; a copy that is never written, of a buffer that is not written while the copy is used, is the buffer itself.
+//! Copies that need not be made. A local buffer whose last use is to be copied into another is that other from the start, if nobody looks at the other
+//! once an element of it is overwritten; a copy that is never written, of a buffer that is not written while the copy is used, is the buffer itself.
 //! A nest of loops that moves every element to its own place is a copy.
 
 use super::{Fact, Pass};
+use lang::loops::verify::touched;
 use lang::loops::walk::{self, Access};
 use lang::loops::*;
 use std::collections::HashMap;
@@ -31,7 +32,7 @@ fn block(p: &Proc, stmts: &mut Block) {
     while k < stmts.len() {
         if let Stmt::Copy { dst, src } = stmts[k]
             && same_shape(p, dst, src)
-            && let Some((gone, kept)) = one_of(p, stmts, k, dst, src)
+            && let Some((gone, kept)) = one_of(stmts, k, dst, src)
         {
             let alloc = |s: &Stmt| matches!(s, Stmt::Alloc { buf } if *buf == gone);
             stmts.remove(k);
@@ -51,9 +52,9 @@ fn same_shape(p: &Proc, a: Buf, b: Buf) -> bool {
 }
 
 /// (the local buffer that goes, the one that stands for it) for the copy at `k`.
-fn one_of(p: &Proc, stmts: &Block, k: usize, dst: Buf, src: Buf) -> Option<(Buf, Buf)> {
+fn one_of(stmts: &Block, k: usize, dst: Buf, src: Buf) -> Option<(Buf, Buf)> {
     let alloc = |of: Buf| stmts[..k].iter().position(|s| matches!(s, Stmt::Alloc { buf } if *buf == of));
-    let touched = |of: Buf, range: std::ops::Range<usize>, writes_only: bool| {
+    let touches = |of: Buf, range: std::ops::Range<usize>, writes_only: bool| {
         let mut found = false;
         for s in &stmts[range] {
             walk::all_accesses(s, &mut |b, access, _| {
@@ -65,20 +66,47 @@ fn one_of(p: &Proc, stmts: &Block, k: usize, dst: Buf, src: Buf) -> Option<(Buf,
     let end = stmts.len();
     if let Some(a) = alloc(src)
         // The other must be there when this one comes to life.
-        && (p.info(dst).kind == BufKind::Out || alloc(dst).is_some_and(|d| d < a))
-        && !touched(src, k + 1..end, false)
-        && !touched(dst, a..k, false)
+        && alloc(dst).is_none_or(|d| d < a)
+        && !touches(src, k + 1..end, false)
+        && in_place(&stmts[a..k], src, dst)
     {
         return Some((src, dst));
     }
     if let Some(a) = alloc(dst)
-        && !touched(dst, a..k, false)
-        && !touched(dst, k + 1..end, true)
-        && !touched(src, k + 1..end, true)
+        && !touches(dst, a..k, false)
+        && !touches(dst, k + 1..end, true)
+        && !touches(src, k + 1..end, true)
     {
         return Some((dst, src));
     }
     None
+}
+
+/// The first buffer may be made where the second lies: the second is not written here, and what is read of it is read before it is overwritten.
+/// A loop that touches both only at its own index is looked at iteration by iteration.
+fn in_place(stmts: &[Stmt], made: Buf, there: Buf) -> bool {
+    let mut begun = false;
+    stmts.iter().all(|s| {
+        let (mut makes, mut reads, mut writes) = (false, false, false);
+        walk::all_accesses(s, &mut |b, access, _| {
+            makes |= b == made;
+            reads |= b == there && access == Access::Read;
+            writes |= b == there && access != Access::Read;
+        });
+        let apart = match s {
+            _ if writes => false,
+            _ if !reads => true,
+            _ if begun => false,
+            Stmt::For(l) if makes => {
+                let all = touched(l.index, &l.body);
+                let own = |b: Buf| all[&b].own.clone().unwrap_or_default();
+                own(made).iter().any(|k| own(there).contains(k)) && in_place(&l.body, made, there)
+            }
+            _ => !makes,
+        };
+        begun |= makes;
+        apart
+    })
 }
 
 /// (to, from) if the loop nest moves every element of one buffer to the same place of another.

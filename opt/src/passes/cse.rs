@@ -354,7 +354,7 @@ impl<'a> Numbering<'a> {
 }
 
 /// Equal for equal operands, bit for bit.
-fn word(o: Operand) -> (u8, u64) {
+pub fn word(o: Operand) -> (u8, u64) {
     match o {
         Operand::Val(v) => (0, v.0.into()),
         Operand::Real(x) => (1, x.to_bits()),

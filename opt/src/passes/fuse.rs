@@ -4,12 +4,14 @@
 //! Outer loops first; what was nested becomes siblings.
 
 use super::bounds::Bounds;
-use super::order::{self, Effects};
+use super::cse::word;
+use super::order::{self, Effects, Kind};
 use super::{Fact, Options, Pass};
-use lang::loops::verify::touched;
+use lang::loops::verify::{Touched, touched};
 use lang::loops::walk::{self, Subst};
 use lang::loops::*;
 use lang::prim::Scalar;
+use std::collections::HashMap;
 
 pub const PASS: Pass = Pass {
     name: "fuse",
@@ -33,10 +35,7 @@ fn block(p: &mut Proc, options: &Options, bounds: &mut Bounds, stmts: Block) -> 
     });
     let class = order::classes(keys.collect());
     let strict = options.strict;
-    let mut stmts =
-        order::regroup(stmts, effects, class, strict, &mut |a, b| apart(a, b, strict), &mut |group| {
-            fuse(p, group)
-        });
+    let mut stmts = order::regroup(stmts, effects, class, strict, &mut Fusion { p, bounds, strict });
     let start = bounds.mark();
     for s in &mut stmts {
         inside(p, options, bounds, s);
@@ -77,20 +76,71 @@ fn inside(p: &mut Proc, options: &Options, bounds: &mut Bounds, s: &mut Stmt) {
     }
 }
 
-/// Two dependent loops, the first before the second, must stay two.
-fn apart((a, ea): (&Stmt, &Effects), (b, eb): (&Stmt, &Effects), strict: bool) -> bool {
-    let (Stmt::For(a), Stmt::For(b)) = (a, b) else { return true };
-    // The second needs the first's end, or its checks passed.
-    if ea.defines.iter().any(|v| eb.uses.contains(v)) || ea.checks && (eb.checks || eb.wild) {
-        return true;
+struct Fusion<'a> {
+    p: &'a mut Proc,
+    bounds: &'a mut Bounds,
+    strict: bool,
+}
+
+impl order::Grouping for Fusion<'_> {
+    fn apart(&mut self, (a, ea): (&Stmt, &Effects), (b, eb): (&Stmt, &Effects)) -> bool {
+        let (Stmt::For(a), Stmt::For(b)) = (a, b) else { return true };
+        // The second needs the first's end.
+        if ea.defines.iter().any(|v| eb.uses.contains(v)) {
+            return true;
+        }
+        let (ta, tb) = (touched(a.index, &a.body), touched(b.index, &b.body));
+        let crossing = ea.touches.iter().any(|(buf, kinds)| {
+            let clash = eb.touches.get(buf).is_some_and(|k| order::conflict(kinds, k, self.strict));
+            let own = |t: &HashMap<Buf, Touched>| t[buf].own.clone().unwrap_or_default();
+            clash && !own(&ta).iter().any(|k| own(&tb).contains(k))
+        });
+        crossing || ea.checks && (eb.checks || eb.wild) && !self.guarded((a, ea), (b, eb))
     }
-    let (ta, tb) = (touched(a.index, &a.body), touched(b.index, &b.body));
-    ea.touches.iter().any(|(buf, kinds)| {
-        let clash = eb.touches.get(buf).is_some_and(|k| order::conflict(kinds, k, strict));
-        let own =
-            |t: &std::collections::HashMap<Buf, verify::Touched>| t[buf].own.clone().unwrap_or_default();
-        clash && !own(&ta).iter().any(|k| own(&tb).contains(k))
-    })
+
+    fn merge(&mut self, group: Vec<Stmt>) -> Stmt {
+        fuse(self.p, group)
+    }
+}
+
+impl Fusion<'_> {
+    /// What the second loop's iteration must check or may miss, the first loop's same iteration has checked: values that both compute alike
+    /// are looked up there.
+    fn guarded(&mut self, (a, ea): (&For, &Effects), (b, eb): (&For, &Effects)) -> bool {
+        let reads =
+            |e: &Effects, b: &Buf| e.touches.get(b).is_none_or(|k| k.iter().all(|k| *k == Kind::Read));
+        let key = |s: &Stmt, subst: &Subst| {
+            let words = |os: &[Operand]| os.iter().map(|o| word(subst.get(*o))).collect::<Vec<_>>();
+            match s {
+                Stmt::Let { dst, op, args } => Some(((Some(*op), None, words(args)), *dst)),
+                Stmt::Load { dst, buf, index } if reads(ea, buf) && reads(eb, buf) => {
+                    Some(((None, Some(*buf), words(index)), *dst))
+                }
+                _ => None,
+            }
+        };
+        let mut twins = Subst::default();
+        let known: HashMap<_, _> = a.body.iter().filter_map(|s| key(s, &twins)).collect();
+        twins.set(b.index, Operand::Val(a.index));
+        for s in &b.body {
+            if let Some((key, dst)) = key(s, &twins)
+                && let Some(twin) = known.get(&key)
+            {
+                twins.set(dst, Operand::Val(*twin));
+            }
+        }
+        let mut b = b.clone();
+        twins.apply(&mut b.body);
+        let start = self.bounds.mark();
+        for s in &a.body {
+            if let Stmt::Check { cond, .. } = s {
+                self.bounds.assume(*cond, true);
+            }
+        }
+        let e = order::effects(self.p, self.bounds, &Stmt::For(b));
+        self.bounds.forget(start);
+        !e.checks && !e.wild
+    }
 }
 
 /// One loop that does in each iteration what the loops do in theirs, one after the other.

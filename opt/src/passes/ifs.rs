@@ -1,7 +1,8 @@
 //! Branches on one condition become one branch, so that what the second reads of the first is a value in its arm.
 
 use super::bounds::Bounds;
-use super::{Options, Pass, order};
+use super::order::{self, Effects};
+use super::{Options, Pass};
 use lang::loops::walk::{self, Subst};
 use lang::loops::*;
 
@@ -27,9 +28,7 @@ fn block(p: &mut Proc, options: &Options, bounds: &mut Bounds, stmts: Block) -> 
     let mut stmts = stmts;
     if class.iter().any(Option::is_some) {
         let effects = stmts.iter().map(|s| order::effects(p, bounds, s)).collect();
-        // The arms run one after the other, as the branches did: nothing keeps two apart.
-        stmts =
-            order::regroup(stmts, effects, class, options.strict, &mut |_, _| false, &mut |g| merge(p, g));
+        stmts = order::regroup(stmts, effects, class, options.strict, &mut Merging(p));
     }
     for s in &mut stmts {
         let start = bounds.mark();
@@ -42,6 +41,18 @@ fn block(p: &mut Proc, options: &Options, bounds: &mut Bounds, stmts: Block) -> 
         bounds.forget(start);
     }
     stmts
+}
+
+struct Merging<'a>(&'a mut Proc);
+
+impl order::Grouping for Merging<'_> {
+    /// The arms run one after the other, as the branches did.
+    fn apart(&mut self, _: (&Stmt, &Effects), _: (&Stmt, &Effects)) -> bool {
+        false
+    }
+    fn merge(&mut self, group: Vec<Stmt>) -> Stmt {
+        merge(self.0, group)
+    }
 }
 
 fn merge(p: &mut Proc, group: Vec<Stmt>) -> Stmt {

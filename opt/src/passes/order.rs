@@ -76,8 +76,8 @@ fn collect(p: &Proc, bounds: &mut Bounds, s: &Stmt, e: &mut Effects) {
     match s {
         // A check guards what follows it in its own block; there the two stay together.
         Stmt::Check { cond, .. } => {
+            e.checks |= !bounds.holds(*cond);
             bounds.assume(*cond, true);
-            e.checks = true;
         }
         Stmt::For(l) => {
             bounds.enter(l);
@@ -216,15 +216,21 @@ fn schedule(before: &[BTreeSet<usize>], member: &[bool], group: &[usize]) -> Vec
     out
 }
 
+/// How the statements of a class are grouped.
+pub trait Grouping {
+    /// Two dependent statements of one class, the earlier first, must not be one.
+    fn apart(&mut self, a: (&Stmt, &Effects), b: (&Stmt, &Effects)) -> bool;
+    /// The one statement that the statements of a group, in order, become.
+    fn merge(&mut self, group: Vec<Stmt>) -> Stmt;
+}
+
 /// Groups the statements of each class (None: not to be grouped) and merges the groups.
-/// `apart` sees two dependent statements of one class, the earlier first; `merge` the statements of a group, in order.
 pub fn regroup(
     stmts: Block,
     effects: Vec<Effects>,
     class: Vec<Option<usize>>,
     strict: bool,
-    apart: &mut dyn FnMut((&Stmt, &Effects), (&Stmt, &Effects)) -> bool,
-    merge: &mut dyn FnMut(Vec<Stmt>) -> Stmt,
+    grouping: &mut dyn Grouping,
 ) -> Block {
     let mut rows: Vec<(Stmt, Effects, Option<usize>)> =
         stmts.into_iter().zip(effects).zip(class).map(|((s, e), c)| (s, e, c)).collect();
@@ -236,7 +242,8 @@ pub fn regroup(
         }
         let (stmts, effects): (Vec<_>, Vec<_>) = rows.into_iter().map(|(s, e, c)| ((s, c), e)).unzip();
         let before = dependences(&effects, &member, strict);
-        let mut apart = |j: usize, k: usize| apart((&stmts[j].0, &effects[j]), (&stmts[k].0, &effects[k]));
+        let mut apart =
+            |j: usize, k: usize| grouping.apart((&stmts[j].0, &effects[j]), (&stmts[k].0, &effects[k]));
         let group = groups(&before, &member, &mut apart);
         let order = schedule(&before, &member, &group);
         let mut old: Vec<_> = stmts.into_iter().zip(effects).map(Some).collect();
@@ -249,7 +256,7 @@ pub fn regroup(
                 stmts.push(s);
                 all.join(e);
             }
-            let s = if stmts.len() > 1 { merge(stmts) } else { stmts.remove(0) };
+            let s = if stmts.len() > 1 { grouping.merge(stmts) } else { stmts.remove(0) };
             rows.push((s, all, class));
         }
     }
