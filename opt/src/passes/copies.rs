@@ -6,7 +6,7 @@ use super::{Fact, Pass};
 use lang::loops::verify::touched;
 use lang::loops::walk::{self, Access};
 use lang::loops::*;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 pub const PASS: Pass = Pass {
     name: "copies",
@@ -44,6 +44,99 @@ fn block(p: &Proc, stmts: &mut Block) {
             continue;
         }
         k += 1;
+    }
+    element_by_element(p, stmts);
+}
+
+/// Local buffers of this block that are made by `to[i] = from[i]`, wherever that stands: they are the other buffer, if that is not written from there on
+/// or (a copy that is written later) not touched.
+fn element_by_element(p: &Proc, stmts: &mut Block) {
+    // Per local buffer of this block: how often it is written, and the statement that touches it first.
+    let mut local: BTreeMap<Buf, (usize, Option<usize>)> = BTreeMap::new();
+    for (k, s) in stmts.iter().enumerate() {
+        if let Stmt::Alloc { buf } = s {
+            local.insert(*buf, (0, None));
+        }
+        walk::all_accesses(s, &mut |b, access, _| {
+            if let Some((writes, first)) = local.get_mut(&b) {
+                *writes += (access != Access::Read) as usize;
+                first.get_or_insert(k);
+            }
+        });
+    }
+    for (dst, (writes, first)) in local {
+        let Some(k) = first else { continue };
+        let Some(src) = copied(std::slice::from_ref(&stmts[k]), dst).filter(|src| same_shape(p, dst, *src))
+        else {
+            continue;
+        };
+        let count = |stmts: &[Stmt], of: Buf| {
+            let (mut all, mut written) = (0, 0);
+            for s in stmts {
+                walk::all_accesses(s, &mut |b, access, _| {
+                    all += (b == of) as usize;
+                    written += (b == of && access != Access::Read) as usize;
+                });
+            }
+            (all, written)
+        };
+        let alive = stmts[..k].iter().position(|s| matches!(s, Stmt::Alloc { buf } if *buf == src));
+        let outlives = !walk::allocated(std::slice::from_ref(&stmts[k])).contains(&src);
+        let never_written = outlives && writes == 1 && count(&stmts[k..], src).1 == 0;
+        // Taken over: the one copying statement apart, nothing touches the old name here or later, or the new one here.
+        let here = std::slice::from_ref(&stmts[k]);
+        let taken_over = alive.is_some()
+            && count(here, src).0 == 1
+            && count(here, dst).0 == 1
+            && count(&stmts[k + 1..], src).0 == 0;
+        if never_written || taken_over {
+            stmts.retain(|s| !matches!(s, Stmt::Alloc { buf } if *buf == dst));
+            drop_store(stmts, dst);
+            let rename = |b: &mut Buf| *b = if *b == dst { src } else { *b };
+            walk::each_mut(stmts, &mut |s| walk::buffers_mut(s, &mut |b| rename(b)));
+            // The positions have changed; the next run of the pass sees to the rest.
+            return;
+        }
+    }
+}
+
+/// The buffer whose elements are stored, each at its own index, into `dst` by the first statement that touches it.
+fn copied(stmts: &[Stmt], dst: Buf) -> Option<Buf> {
+    let mut loads: HashMap<Val, (Buf, &Vec<Operand>)> = HashMap::new();
+    for s in stmts {
+        let mut touches = false;
+        walk::all_accesses(s, &mut |b, access, _| {
+            touches |= b == dst;
+            if access != Access::Read {
+                loads.retain(|_, load| load.0 != b);
+            }
+        });
+        match s {
+            Stmt::Load { dst, buf, index } => drop(loads.insert(*dst, (*buf, index))),
+            Stmt::Store { index, value: Operand::Val(v), .. } if touches => {
+                return loads.get(v).filter(|load| load.1 == index).map(|load| load.0);
+            }
+            Stmt::For(l) if touches => return copied(&l.body, dst),
+            _ if touches => return None,
+            _ => (),
+        }
+    }
+    None
+}
+
+/// Takes out the one store that [`copied`] found.
+fn drop_store(stmts: &mut Block, dst: Buf) {
+    for k in 0..stmts.len() {
+        match &mut stmts[k] {
+            Stmt::Store { buf, .. } if *buf == dst => return drop(stmts.remove(k)),
+            s => {
+                let mut touches = false;
+                walk::all_accesses(s, &mut |b, _, _| touches |= b == dst);
+                if touches {
+                    return walk::blocks_mut(s).into_iter().for_each(|b| drop_store(b, dst));
+                }
+            }
+        }
     }
 }
 

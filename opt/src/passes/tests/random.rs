@@ -210,7 +210,13 @@ impl Generator {
                 self.readable.push(buf);
                 self.writable.push(buf);
             }
-            14 => self.branch(depth),
+            14 => {
+                let (x, y) = (self.real(), self.real());
+                let c = self.b.op(Op::FLt, &[x, y]);
+                self.bools.push(c);
+                self.branch(depth);
+                self.branch(depth);
+            }
             15 => self.repeat(depth),
             16..23 => self.map(depth),
             23 => {
@@ -370,7 +376,9 @@ impl Generator {
     }
 
     fn branch(&mut self, depth: usize) {
-        let cond = self.dice.pick(&self.bools.clone());
+        // The latest, so that branches on one condition meet.
+        let latest = self.bools[self.bools.len() - 1];
+        let cond = if self.dice.chance(70) { latest } else { self.dice.pick(&self.bools.clone()) };
         let arm = |g: &mut Generator| {
             let saved = g.sizes();
             let outer = std::mem::replace(&mut g.b, Builder::new(""));
