@@ -36,6 +36,15 @@ impl Options {
         opt::passes::Options { strict: self.strict, fast_math: self.fast_math, ..Default::default() }
     }
 
+    fn simplify(&self) -> opt::simplify::Options {
+        let level = match (self.strict, self.fast_math) {
+            (true, _) => opt::simplify::Level::Strict,
+            (false, false) => opt::simplify::Level::Default,
+            (false, true) => opt::simplify::Level::FastMath,
+        };
+        opt::simplify::Options { level, ..Default::default() }
+    }
+
     #[cfg(feature = "llvm")]
     pub fn codegen(&self) -> codegen::Options {
         codegen::Options {
@@ -102,9 +111,14 @@ fn derive(program: &Program) -> Box<opt::normalise::Derive<'_>> {
     })
 }
 
+/// The normal form, its straight-line regions simplified.
+pub fn simplified(program: &Program, def: &Def, options: &Options) -> Result<Def, Fault> {
+    Ok(opt::simplify(&normal_form(program, def)?, &options.simplify()))
+}
+
 /// The loops of an entry point, improved.
 pub fn to_loops(program: &Program, def: &Def, options: &Options) -> Result<Proc, Fault> {
-    let mut proc = opt::emit(&normal_form(program, def)?, program)?;
+    let mut proc = opt::emit(&simplified(program, def, options)?, program)?;
     opt::passes::optimise(&mut proc, &options.passes()).map_err(Fault::Bug)?;
     Ok(proc)
 }

@@ -1,17 +1,15 @@
 //! `adc build`: native artefacts.
 
-use super::subject::{Subject, subject};
+use super::subject::{Asked, Derived, asked, subject};
 use super::{fault, load, options};
 use crate::args::{Emit, EngineArgs};
 use crate::codes;
-use crate::data::Layout;
-use crate::entry::{self, Ask, entry};
+use crate::entry::{self, entry};
 use crate::pipeline::to_loops;
 use crate::report::Stop;
 use crate::session::CheckedFile;
 use lang::diag::Diagnostic;
 use lang::loops::Proc;
-use lang::prim::Scalar;
 use std::path::Path;
 
 pub fn build(
@@ -29,17 +27,11 @@ pub fn build(
         false => export.iter().map(|e| asked(e)).collect::<Result<_, _>>()?,
     };
     let mut procs = vec![];
-    for (name, value_and_grad, grad) in exports {
-        let subject = subject(&file, &name)?;
-        let ask = match (value_and_grad, grad) {
-            (false, false) => Ask::Value,
-            (vg, _) => {
-                let active = differentiable(&subject)?;
-                if vg { Ask::ValueAndGrad(active) } else { Ask::Grad(active) }
-            }
-        };
+    for asked in exports {
+        let subject = subject(&file, &asked.name)?;
+        let ask = asked.ask(&subject)?;
         let mut entry = entry(&subject.def, &subject.params, &subject.result, &ask);
-        entry.def.name = entry::name(&name, &ask).into();
+        entry.def.name = entry::name(&asked.name, &ask).into();
         procs.push(to_loops(&file.program, &entry.def, &options).map_err(|f| fault(&file, f))?);
     }
     let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("out");
@@ -47,33 +39,10 @@ pub fn build(
     write(&file, &procs, stem, out, emit, &options)
 }
 
-/// `f`, `grad f` or `value_and_grad f`: the definition, and whether value and gradient or the gradient is asked.
-fn asked(text: &str) -> Result<(String, bool, bool), Stop> {
-    match text.split_whitespace().collect::<Vec<_>>()[..] {
-        [f] => Ok((f.to_string(), false, false)),
-        ["grad", f] => Ok((f.to_string(), false, true)),
-        ["value_and_grad", f] => Ok((f.to_string(), true, false)),
-        _ => {
-            Err(Stop::Usage(format!("--export {text}: expected NAME, 'grad NAME' or 'value_and_grad NAME'")))
-        }
-    }
-}
-
 /// Every definition whose parameters and result are data.
-fn everything(file: &CheckedFile) -> Vec<(String, bool, bool)> {
+fn everything(file: &CheckedFile) -> Vec<Asked> {
     let names = file.signatures.defs.keys().filter(|name| subject(file, name).is_ok());
-    names.map(|name| (name.clone(), false, false)).collect()
-}
-
-fn differentiable(subject: &Subject) -> Result<Vec<usize>, Stop> {
-    let active: Vec<usize> =
-        (subject.inputs..subject.params.len()).filter(|i| subject.params[*i].layout.has_tangent()).collect();
-    if subject.result != Layout::Scalar(Scalar::Real) || active.is_empty() {
-        let message =
-            format!("`{}` has no gradient: it needs real parameters and one real result", subject.def.name);
-        return Err(Diagnostic::new(codes::NOT_DIFFERENTIABLE, message).into());
-    }
-    Ok(active)
+    names.map(|name| Asked { name: name.clone(), of: Derived::Value }).collect()
 }
 
 fn unwritable(path: &Path, why: &str) -> Stop {
