@@ -201,7 +201,9 @@ pub fn asked(text: &str) -> Result<Asked, Stop> {
         ["grad", f] => (Derived::Grad, f),
         ["value_and_grad", f] => (Derived::ValueAndGrad, f),
         _ => {
-            return Err(Stop::Usage(format!("`{text}`: expected NAME, 'grad NAME' or 'value_and_grad NAME'")));
+            return Err(Stop::Usage(format!(
+                "`{text}`: expected NAME, 'grad NAME' or 'value_and_grad NAME'"
+            )));
         }
     };
     Ok(Asked { name: name.to_string(), of })
