@@ -62,6 +62,69 @@ pub fn files(dir: &Path, extension: &str) -> Vec<PathBuf> {
     out
 }
 
+/// The fenced blocks of a Markdown page: what stands after the fence, and the text.
+pub fn blocks(page: &str) -> Vec<(&str, String)> {
+    let (mut out, mut open): (Vec<(&str, String)>, bool) = (vec![], false);
+    for line in page.lines() {
+        match (line.strip_prefix("```"), open) {
+            (Some(info), false) => {
+                out.push((info, String::new()));
+                open = true;
+            }
+            (Some(_), true) => open = false,
+            (None, true) => {
+                let (_, text) = out.last_mut().expect("a block is open");
+                *text += &format!("{line}\n");
+            }
+            (None, false) => {}
+        }
+    }
+    out
+}
+
+/// A new directory under the system's temporary one, removed with all that is in it when this is dropped.
+pub struct Scratch(pub PathBuf);
+
+impl Scratch {
+    pub fn new(name: &str) -> Result<Scratch, String> {
+        let dir = std::env::temp_dir().join(format!("adc-{}-{name}", std::process::id()));
+        std::fs::create_dir_all(&dir).map_err(|e| format!("{}: {e}", dir.display()))?;
+        Ok(Scratch(dir))
+    }
+
+    pub fn write(&self, name: &str, bytes: &[u8]) -> Result<(), String> {
+        std::fs::write(self.0.join(name), bytes).map_err(|e| format!("{name}: {e}"))
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Is the text as expected? In what is expected, `…` stands for any text of a line, and a line `…` for any lines.
+pub fn matches(expected: &str, found: &str) -> bool {
+    let (expected, found): (Vec<&str>, Vec<&str>) = (expected.lines().collect(), found.lines().collect());
+    fn line(e: &str, f: &str) -> bool {
+        match e.split_once('…') {
+            None => e == f,
+            Some((start, rest)) => f.strip_prefix(start).is_some_and(|f| {
+                f.char_indices().map(|(i, _)| i).chain([f.len()]).any(|i| line(rest, &f[i..]))
+            }),
+        }
+    }
+    fn lines(e: &[&str], f: &[&str]) -> bool {
+        match (e, f) {
+            ([], _) => f.is_empty(),
+            (["…", rest @ ..], _) => (0..=f.len()).any(|i| lines(rest, &f[i..])),
+            ([first, rest @ ..], [g, more @ ..]) => line(first, g) && lines(rest, more),
+            ([_, ..], []) => false,
+        }
+    }
+    lines(&expected, &found)
+}
+
 /// Runs every job on a few threads and gives all complaints, in the order of the jobs.
 pub fn all<J: Sync>(jobs: &[J], check: impl Fn(&J) -> Result<(), String> + Sync) -> Vec<String> {
     let threads = std::thread::available_parallelism().map_or(2, |n| n.get()).min(jobs.len().max(1));
@@ -97,5 +160,13 @@ mod tests {
     fn words_are_split_at_blanks_outside_quotes() {
         let line = "adc run a.ad --args '{\"x\": 1}'  ''";
         assert_eq!(super::words(line), ["adc", "run", "a.ad", "--args", "{\"x\": 1}", ""]);
+    }
+
+    #[test]
+    fn dots_stand_for_what_is_left_out() {
+        assert!(super::matches("a\n…\nb = 1.5…\n", "a\nx\ny\nb = 1.5123\n"));
+        assert!(super::matches("…\n", "") && super::matches("a…c", "abbc"));
+        assert!(!super::matches("a\n", "a\nb\n") && !super::matches("a\nb\n", "a\n"));
+        assert!(!super::matches("a\n…\nb\n", "a\nc\n") && !super::matches("b = 1.5…", "b = 1.4"));
     }
 }

@@ -2,45 +2,12 @@
 //! ```bytes NAME, in hexadecimal) are further files, the ```console block is the command. A block ```ad mended is a program without errors.
 
 use std::collections::BTreeSet;
-use std::path::{Path, PathBuf};
+use tests::Scratch;
 
 const ADC: &str = env!("CARGO_BIN_EXE_adc-under-test");
 
 /// Codes without an example: there is no short program that shows them.
 const WITHOUT_EXAMPLE: &[&str] = &["E0310", "E0313", "E0713", "E0714", "E0799"];
-
-/// The blocks of a page: what stands after the fence, and the text.
-fn blocks(page: &str) -> Vec<(&str, String)> {
-    let (mut out, mut open): (Vec<(&str, String)>, bool) = (vec![], false);
-    for line in page.lines() {
-        match (line.strip_prefix("```"), open) {
-            (Some(info), false) => {
-                out.push((info, String::new()));
-                open = true;
-            }
-            (Some(_), true) => open = false,
-            (None, true) => {
-                let (_, text) = out.last_mut().expect("a block is open");
-                *text += &format!("{line}\n");
-            }
-            (None, false) => {}
-        }
-    }
-    out
-}
-
-/// A directory that is removed at the end.
-struct Scratch(PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn write(dir: &Path, name: &str, bytes: &[u8]) -> Result<(), String> {
-    std::fs::write(dir.join(name), bytes).map_err(|e| format!("{name}: {e}"))
-}
 
 fn unhex(text: &str) -> Vec<u8> {
     let digits: Vec<u32> = text.chars().filter_map(|c| c.to_digit(16)).collect();
@@ -51,15 +18,13 @@ fn check(code: &str, page: &str) -> Result<(), String> {
     if !page.starts_with(&format!("# {code}: ")) {
         return Err(format!("{code}: the page does not begin with its code and title"));
     }
-    let dir = std::env::temp_dir().join(format!("adc-explain-{}-{code}", std::process::id()));
-    std::fs::create_dir_all(&dir).map_err(|e| e.to_string())?;
-    let dir = Scratch(dir);
+    let dir = Scratch::new(code)?;
     let mut shown = false;
-    for (info, text) in blocks(page) {
+    for (info, text) in tests::blocks(page) {
         match info.split_whitespace().collect::<Vec<_>>()[..] {
-            ["ad"] => write(&dir.0, "example.ad", text.as_bytes())?,
-            ["text", name] => write(&dir.0, name, text.as_bytes())?,
-            ["bytes", name] => write(&dir.0, name, &unhex(&text))?,
+            ["ad"] => dir.write("example.ad", text.as_bytes())?,
+            ["text", name] => dir.write(name, text.as_bytes())?,
+            ["bytes", name] => dir.write(name, &unhex(&text))?,
             ["console"] => {
                 let line = text
                     .trim()
@@ -75,7 +40,7 @@ fn check(code: &str, page: &str) -> Result<(), String> {
                 shown = true;
             }
             ["ad", "mended"] => {
-                write(&dir.0, "mended.ad", text.as_bytes())?;
+                dir.write("mended.ad", text.as_bytes())?;
                 let ran = tests::run(ADC, &dir.0, &["check", "mended.ad"]);
                 if ran.status != 0 {
                     return Err(format!("{code}: the mended program is wrong\n{}", ran.stderr));

@@ -1,0 +1,83 @@
+//! What the documentation shows is so. In README.md and docs/ (without the pages of errors, which explain.rs runs) every block ```ad NAME is a
+//! file NAME, and in every block ```console each line `$ adc …` or `$ ./x run …` is run and what stands below it compared with what it prints, `…`
+//! standing for what is left out. Commands run in a directory of their own per page, with the page's files, `examples/` and nothing else.
+//! The pages show native code, so without LLVM there is nothing to compare with.
+#![cfg(feature = "llvm")]
+
+use std::path::{Path, PathBuf};
+use tests::Scratch;
+
+const ADC: &str = env!("CARGO_BIN_EXE_adc-under-test");
+
+fn pages() -> Vec<PathBuf> {
+    let root = tests::root();
+    let mut pages = vec![root.join("README.md")];
+    for dir in ["docs", "docs/reference"] {
+        pages.extend(tests::files(&root.join(dir), "md"));
+    }
+    pages
+}
+
+/// Directories are copied: what a command writes next to a file stays here.
+fn copy(from: &Path, to: &Path) -> std::io::Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let (path, to) = (entry?.path(), to);
+        let target = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() { copy(&path, &target)? } else { std::fs::copy(&path, &target).map(drop)? }
+    }
+    Ok(())
+}
+
+/// The words after `adc` of a command that can be run here.
+fn arguments(line: &str) -> Result<Vec<String>, String> {
+    match line.strip_prefix("adc ").or_else(|| line.starts_with("./x run ").then(|| &line["./x ".len()..])) {
+        Some(rest) => Ok(tests::words(rest)),
+        None => Err(format!("`{line}` is not a command that this test can run")),
+    }
+}
+
+/// Runs the commands of one block.
+fn console(text: &str, dir: &Path) -> Result<(), String> {
+    let mut commands: Vec<(String, String)> = vec![];
+    for line in text.lines() {
+        match (line.strip_prefix("$ "), commands.last_mut()) {
+            (Some(command), _) => commands.push((command.into(), String::new())),
+            (None, Some((_, output))) => *output += &format!("{line}\n"),
+            (None, None) => return Err(format!("a block begins with `{line}`, not with a command")),
+        }
+    }
+    for (command, expected) in commands {
+        let ran = tests::run(ADC, dir, &arguments(&command)?);
+        let found = format!("{}{}", ran.stdout, ran.stderr);
+        let fails = expected.contains("[E");
+        if ran.status != i32::from(fails) || !tests::matches(&expected, &found) {
+            return Err(format!("$ {command}\nstatus {}, expected\n{expected}found\n{found}", ran.status));
+        }
+    }
+    Ok(())
+}
+
+fn check(path: &Path) -> Result<(), String> {
+    let name = path.file_stem().unwrap_or_default().to_string_lossy();
+    let page = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let dir = Scratch::new(&format!("docs-{name}"))?;
+    copy(&tests::root().join("examples"), &dir.0.join("examples")).map_err(|e| e.to_string())?;
+    let mut complaints = vec![];
+    for (info, text) in tests::blocks(&page) {
+        match info.split_whitespace().collect::<Vec<_>>()[..] {
+            ["ad", file] => dir.write(file, text.as_bytes())?,
+            ["console"] => complaints.extend(console(&text, &dir.0).err()),
+            // A piece of a program, other languages, formulas.
+            ["ad"] | ["text"] | ["sh"] | ["rust"] | ["c"] => {}
+            _ => return Err(format!("{name}: a block is marked `{info}`")),
+        }
+    }
+    if complaints.is_empty() { Ok(()) } else { Err(format!("{name}: {}", complaints.join("\n"))) }
+}
+
+#[test]
+fn what_the_pages_show_is_so() {
+    let pages = pages();
+    tests::report(tests::all(&pages, |path| check(path)), pages.len());
+}
