@@ -2,12 +2,15 @@
 //! buffer not written since, a whole loop or branch without effects, or a carried scalar. What does not depend on a loop
 //! moves in front of it: operations are total, a load moves only where its element is shown to be there.
 
+mod whole;
+
 use super::bounds::Bounds;
 use super::{Fact, Pass};
 use lang::loops::walk::{self, Access, Subst, same};
 use lang::loops::*;
 use lang::prim::Scalar;
 use std::collections::{HashMap, HashSet};
+use whole::Coder;
 
 pub const PASS: Pass = Pass {
     name: "cse",
@@ -320,19 +323,7 @@ impl<'a> Numbering<'a> {
     /// A finished loop or branch: an equal one before makes it superfluous; without effects, it may leave loops.
     fn whole(&mut self, s: Stmt) {
         let here = self.scopes.len() - 1;
-        let mut coder = Coder {
-            n: self,
-            words: vec![],
-            ops: vec![],
-            vals: HashMap::new(),
-            bufs: HashMap::new(),
-            least: 0,
-            pure: true,
-            total: true,
-            reads: vec![],
-        };
-        coder.stmt(&s);
-        let Coder { words, ops, least, pure, total, reads, .. } = coder;
+        let Coder { words, ops, least, pure, total, reads, .. } = Coder::of(self, &s);
         let results = walk::results(&s);
         if !pure || results.is_empty() {
             return self.emit(here, s);
@@ -379,122 +370,4 @@ fn writes(blocks: &[&Block]) -> HashSet<Buf> {
         });
     }
     out
-}
-
-/// Writes a statement out with the names it binds numbered, so that equal texts mean equal results; notes what it reads from outside.
-struct Coder<'a, 'b> {
-    n: &'b Numbering<'a>,
-    words: Vec<u64>,
-    ops: Vec<Op>,
-    vals: HashMap<Val, u64>,
-    bufs: HashMap<Buf, u64>,
-    /// The scope where everything from outside is defined.
-    least: usize,
-    /// No buffer from outside is written.
-    pure: bool,
-    /// It ends, and without failure.
-    total: bool,
-    reads: Vec<(Buf, Option<Vec<Operand>>)>,
-}
-
-impl Coder<'_, '_> {
-    fn bind(&mut self, v: Val) {
-        let k = self.vals.len() as u64;
-        self.vals.insert(v, k);
-    }
-    fn operand(&mut self, o: Operand) {
-        let (tag, word) = match o {
-            Operand::Val(v) if self.vals.contains_key(&v) => (4, self.vals[&v]),
-            _ => {
-                self.least = self.least.max(self.n.level(o));
-                word(o)
-            }
-        };
-        self.words.extend([tag.into(), word]);
-    }
-    fn buf(&mut self, b: Buf, access: Access, index: Option<&[Operand]>) {
-        if let Some(k) = self.bufs.get(&b) {
-            return self.words.extend([0, *k]);
-        }
-        self.least = self.least.max(self.n.homes.get(&b).copied().unwrap_or(0));
-        self.words.extend([1, b.0.into(), self.n.version(b)]);
-        match access {
-            Access::Read => self.reads.push((b, index.map(<[_]>::to_vec))),
-            Access::Write | Access::Accum => self.pure = false,
-        }
-    }
-    fn block(&mut self, block: &Block) {
-        self.words.push(block.len() as u64);
-        block.iter().for_each(|s| self.stmt(s));
-    }
-    fn carried(&mut self, carried: &[Carried]) {
-        carried.iter().for_each(|c| self.operand(c.next));
-    }
-    fn enter(&mut self, carried: &[Carried]) {
-        self.words.push(carried.len() as u64);
-        for c in carried {
-            self.operand(c.init);
-            self.bind(c.param);
-        }
-    }
-    fn stmt(&mut self, s: &Stmt) {
-        match s {
-            Stmt::Let { op, .. } => {
-                self.words.push(0);
-                self.ops.push(*op);
-            }
-            Stmt::Load { .. } => self.words.push(1),
-            Stmt::Store { .. } => self.words.push(2),
-            Stmt::Accum { .. } => self.words.push(3),
-            Stmt::Alloc { buf } => {
-                let k = self.bufs.len() as u64;
-                self.words.extend([4, self.n.p.info(*buf).elem as u64]);
-                for o in self.n.p.info(*buf).shape.clone() {
-                    self.operand(self.n.subst.get(o));
-                }
-                self.bufs.insert(*buf, k);
-            }
-            Stmt::Fill { .. } => self.words.push(5),
-            Stmt::Copy { .. } => self.words.push(6),
-            Stmt::Argsort { .. } => self.words.push(7),
-            Stmt::Check { failure, .. } => {
-                self.total = false;
-                self.words.extend([8, *failure as u64]);
-            }
-            Stmt::For(l) => {
-                self.words.extend([9, l.down.into()]);
-                self.operand(l.extent);
-                self.enter(&l.carried);
-                self.bind(l.index);
-                self.block(&l.body);
-                self.carried(&l.carried);
-                return l.carried.iter().for_each(|c| self.bind(c.result));
-            }
-            Stmt::While(l) => {
-                self.total = false;
-                self.words.push(10);
-                self.enter(&l.carried);
-                self.block(&l.cond_block);
-                self.operand(l.cond);
-                self.block(&l.body);
-                self.carried(&l.carried);
-                return l.carried.iter().for_each(|c| self.bind(c.result));
-            }
-            Stmt::If(i) => {
-                self.words.push(11);
-                self.operand(i.cond);
-                self.block(&i.then);
-                self.block(&i.els);
-                self.words.push(i.results.len() as u64);
-                for (_, t, e) in &i.results {
-                    self.operand(*t);
-                    self.operand(*e);
-                }
-                return i.results.iter().for_each(|r| self.bind(r.0));
-            }
-        }
-        walk::accesses(s, &mut |b, access, index| self.buf(b, access, index));
-        walk::operands(s, &mut |o| self.operand(*o));
-        walk::results(s).into_iter().for_each(|v| self.bind(v));
-    }
 }
