@@ -83,6 +83,12 @@ pub enum Command {
         name: String,
         #[arg(long, value_enum)]
         stage: Stage,
+        /// With --stage simplified: show the rewrites, each with its rule
+        #[arg(long)]
+        explain: bool,
+        /// With NAME 'grad f' and --stage loops, llvm or asm: the parameters to differentiate with respect to
+        #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+        wrt: Vec<String>,
         #[command(flatten)]
         engine: EngineArgs,
     },

@@ -9,6 +9,8 @@ use lang::core::{Def, Program};
 use lang::diag::{Failure, Site};
 use lang::eval::{self, EvalError};
 use lang::loops::{self, Proc};
+use lang::name::Name;
+use lang::types::Mode;
 use std::sync::Arc;
 
 /// How to compile and run.
@@ -32,17 +34,18 @@ impl Options {
         }
     }
 
-    fn passes(&self) -> opt::passes::Options {
-        opt::passes::Options { strict: self.strict, fast_math: self.fast_math, ..Default::default() }
-    }
-
-    fn simplify(&self) -> opt::simplify::Options {
+    pub fn simplify(&self) -> opt::simplify::Options {
+        use opt::simplify::Level;
         let level = match (self.strict, self.fast_math) {
-            (true, _) => opt::simplify::Level::Strict,
-            (false, false) => opt::simplify::Level::Default,
-            (false, true) => opt::simplify::Level::FastMath,
+            (true, _) => Level::Strict,
+            (false, false) => Level::Default,
+            (false, true) => Level::FastMath,
         };
         opt::simplify::Options { level, ..Default::default() }
+    }
+
+    fn passes(&self) -> opt::passes::Options {
+        opt::passes::Options { strict: self.strict, fast_math: self.fast_math, ..Default::default() }
     }
 
     #[cfg(feature = "llvm")]
@@ -99,6 +102,31 @@ pub fn normal_form(program: &Program, def: &Def) -> Result<Def, Fault> {
     Ok(opt::normal_form(def, program, &derive(program))?)
 }
 
+/// The normal form, simplified.
+pub fn simplified(program: &Program, def: &Def, options: &Options) -> Result<Def, Fault> {
+    Ok(opt::simplify(&normal_form(program, def)?, &options.simplify()))
+}
+
+/// D→ or D← of a definition and of all it calls, literally: the program with them, and the name of the definition's.
+pub fn derivative(program: &Program, def: &Name, mode: Mode) -> Result<(Program, Name), Fault> {
+    let mut program = program.clone();
+    let rejected = |error: ad::AdError| Fault::Rejected {
+        code: codes::NOT_DIFFERENTIABLE,
+        message: error.to_string(),
+        site: Some(error.site),
+    };
+    let names: Vec<Name> = program.defs.keys().cloned().collect();
+    // Derivatives inside the definition come first; those elsewhere only matter where they are called.
+    for name in &names {
+        match ad::resolve(&mut program, name) {
+            Err(error) if name == def => return Err(rejected(error)),
+            Ok(()) | Err(_) => {}
+        }
+    }
+    let name = ad::derive(&mut program, def, mode).map_err(rejected)?;
+    Ok((program, name))
+}
+
 /// D, as normalisation asks for it.
 fn derive(program: &Program) -> Box<opt::normalise::Derive<'_>> {
     Box::new(move |mode, x, body, scope, site, supply| {
@@ -109,11 +137,6 @@ fn derive(program: &Program) -> Box<opt::normalise::Derive<'_>> {
             site: Some(error.site),
         })
     })
-}
-
-/// The normal form, its straight-line regions simplified.
-pub fn simplified(program: &Program, def: &Def, options: &Options) -> Result<Def, Fault> {
-    Ok(opt::simplify(&normal_form(program, def)?, &options.simplify()))
 }
 
 /// The loops of an entry point, improved.

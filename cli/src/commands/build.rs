@@ -1,10 +1,11 @@
 //! `adc build`: native artefacts.
 
-use super::subject::{Asked, Derived, asked, subject};
+use super::derivative::{active, real_result};
+use super::subject::subject;
 use super::{fault, load, options};
 use crate::args::{Emit, EngineArgs};
 use crate::codes;
-use crate::entry::{self, entry};
+use crate::entry::{self, Ask, Entry, entry};
 use crate::pipeline::to_loops;
 use crate::report::Stop;
 use crate::session::CheckedFile;
@@ -27,22 +28,57 @@ pub fn build(
         false => export.iter().map(|e| asked(e)).collect::<Result<_, _>>()?,
     };
     let mut procs = vec![];
-    for asked in exports {
-        let subject = subject(&file, &asked.name)?;
-        let ask = asked.ask(&subject)?;
-        let mut entry = entry(&subject.def, &subject.params, &subject.result, &ask);
-        entry.def.name = entry::name(&asked.name, &ask).into();
-        procs.push(to_loops(&file.program, &entry.def, &options).map_err(|f| fault(&file, f))?);
+    for export in &exports {
+        let def = exported(&file, export, &[])?.def;
+        procs.push(to_loops(&file.program, &def, &options).map_err(|f| fault(&file, f))?);
     }
     let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("out");
     std::fs::create_dir_all(out).map_err(|e| unwritable(out, &e.to_string()))?;
     write(&file, &procs, stem, out, emit, &options)
 }
 
+/// What is asked of a definition by its name in `--export` and `adc show`.
+pub enum Export {
+    Value(String),
+    Grad(String),
+    ValueAndGrad(String),
+}
+
+/// `f`, `grad f` or `value_and_grad f`.
+pub fn asked(text: &str) -> Result<Export, Stop> {
+    match text.split_whitespace().collect::<Vec<_>>()[..] {
+        [f] => Ok(Export::Value(f.to_string())),
+        ["grad", f] => Ok(Export::Grad(f.to_string())),
+        ["value_and_grad", f] => Ok(Export::ValueAndGrad(f.to_string())),
+        _ => Err(Stop::Usage(format!("`{text}`: expected NAME, 'grad NAME' or 'value_and_grad NAME'"))),
+    }
+}
+
+/// The entry point of an export, under the name it has outside; gradients with respect to `wrt` (none named: all that can be).
+pub fn exported(file: &CheckedFile, export: &Export, wrt: &[String]) -> Result<Entry, Stop> {
+    let (name, ask): (&str, fn(Vec<usize>) -> Ask) = match export {
+        Export::Value(name) => (name, |_| Ask::Value),
+        Export::Grad(name) => (name, Ask::Grad),
+        Export::ValueAndGrad(name) => (name, Ask::ValueAndGrad),
+    };
+    let subject = subject(file, name)?;
+    let active = match export {
+        Export::Value(_) => vec![],
+        Export::Grad(_) | Export::ValueAndGrad(_) => {
+            real_result(file, &subject)?;
+            active(file, &subject, wrt)?
+        }
+    };
+    let ask = ask(active);
+    let mut entry = entry(&subject.def, &subject.params, &subject.result, &ask);
+    entry.def.name = entry::name(name, &ask).into();
+    Ok(entry)
+}
+
 /// Every definition whose parameters and result are data.
-fn everything(file: &CheckedFile) -> Vec<Asked> {
+fn everything(file: &CheckedFile) -> Vec<Export> {
     let names = file.signatures.defs.keys().filter(|name| subject(file, name).is_ok());
-    names.map(|name| Asked { name: name.clone(), of: Derived::Value }).collect()
+    names.map(|name| Export::Value(name.clone())).collect()
 }
 
 fn unwritable(path: &Path, why: &str) -> Stop {

@@ -29,7 +29,7 @@ fn start(of: &DerivativeArgs) -> Result<Start, Stop> {
 }
 
 /// The active parameters: those named by `--wrt`, or all whose type has a tangent; inputs only when named.
-fn active(file: &CheckedFile, subject: &Subject, wrt: &[String]) -> Result<Vec<usize>, Stop> {
+pub fn active(file: &CheckedFile, subject: &Subject, wrt: &[String]) -> Result<Vec<usize>, Stop> {
     let name = &subject.def.name;
     let none =
         |x: &str, message: String| about(file, name, x, Diagnostic::new(codes::NOT_DIFFERENTIABLE, message));
@@ -66,7 +66,7 @@ fn call(start: &Start, runnable: &Runnable, args: &[Vec<Tensor>], sizes: &Sizes)
     runnable.call(args, sizes).map_err(|f| fault(&start.file, f))
 }
 
-fn real_result(file: &CheckedFile, subject: &Subject) -> Result<(), Stop> {
+pub fn real_result(file: &CheckedFile, subject: &Subject) -> Result<(), Stop> {
     if subject.result == Layout::Scalar(Scalar::Real) {
         return Ok(());
     }

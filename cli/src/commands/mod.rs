@@ -25,7 +25,9 @@ pub fn run(command: &Command) -> Result<String, Stop> {
         Command::Jacobian { of, mode } => derivative::jacobian(of, *mode),
         Command::Cost { of } => derivative::cost(of),
         Command::Test { files, engine } => test::test(files, engine),
-        Command::Show { file, name, stage, engine } => show::show(file, name, *stage, engine),
+        Command::Show { file, name, stage, explain, wrt, engine } => {
+            show::show(file, name, *stage, *explain, wrt, engine)
+        }
         Command::Build { file, out, emit, export, engine } => build::build(file, out, emit, export, engine),
         Command::Explain { code } => match explain::page(code) {
             Some(page) => Ok(page.to_string()),

@@ -1,95 +1,88 @@
 //! `adc show`: a stage of the compilation, as text.
 
-use super::subject::{Asked, Derived, asked, subject};
-use super::{fault, load, options};
+use super::{fault, load, options, subject};
 use crate::args::{EngineArgs, Stage};
-use crate::codes;
-use crate::entry::entry;
-use crate::pipeline::{Fault, Options, to_loops};
+use crate::pipeline::{Fault, Options, derivative, normal_form, simplified, to_loops};
 use crate::report::Stop;
 use crate::session::CheckedFile;
-use lang::core::Program;
-use lang::diag::Diagnostic;
+use lang::core::{self, Program};
 use lang::surface::{Def, Item, ItemKind, print};
 use lang::types::Mode;
 use std::path::Path;
 
-pub fn show(path: &Path, name: &str, stage: Stage, engine: &EngineArgs) -> Result<String, Stop> {
+pub fn show(
+    path: &Path,
+    name: &str,
+    stage: Stage,
+    explain: bool,
+    wrt: &[String],
+    engine: &EngineArgs,
+) -> Result<String, Stop> {
+    if explain && stage != Stage::Simplified {
+        return Err(Stop::Usage("--explain goes with --stage simplified".into()));
+    }
     let options = options(engine)?;
     let file = load(path)?;
-    let asked = asked(name)?;
-    match stage {
-        Stage::Ast => ast(&file, &plain(&asked)?),
-        Stage::Core => {
-            let def = file.program.defs.get(&*plain(&asked)?);
-            let def = def.ok_or_else(|| unknown(&file, &asked.name))?;
-            Ok(text(def, &file.program))
-        }
-        Stage::Forward | Stage::Reverse | Stage::Simplified => {
+    if stage == Stage::Ast {
+        return ast(&file, name);
+    }
+    let def = definition(&file, name)?;
+    let program = &file.program;
+    let text = |def: &core::Def, program: &Program| {
+        print::item(&lang::distill::def(def, program), print::Style::default())
+    };
+    let shown = match stage {
+        Stage::Ast | Stage::Core => Ok(text(def, program)),
+        Stage::Forward | Stage::Reverse => {
             let mode = if stage == Stage::Forward { Mode::Forward } else { Mode::Reverse };
-            let name = plain(&asked)?;
-            if !file.program.defs.contains_key(&*name) {
-                return Err(unknown(&file, &name));
-            }
-            let mut program = file.program.clone();
-            derived(&mut program, &name, mode, stage == Stage::Simplified, &options)
-                .map_err(|f| fault(&file, f))
+            derivative(program, &def.name, mode).map(|(program, name)| text(&program.defs[&name], &program))
         }
-        Stage::Loops | Stage::Llvm | Stage::Asm => {
-            let subject = subject(&file, &asked.name)?;
-            let ask = asked.ask(&subject)?;
-            let entry = entry(&subject.def, &subject.params, &subject.result, &ask);
-            let result = match stage {
-                Stage::Loops => {
-                    to_loops(&file.program, &entry.def, &options).map(|p| lang::loops::text::print(&p))
-                }
-                _ => native(&file, &entry.def, stage, &options),
-            };
-            result.map_err(|f| fault(&file, f))
+        Stage::Simplified => reverse_simplified(program, def, explain, &options, &text),
+        Stage::Loops => entry_point(&file, name, wrt)
+            .map(|def| to_loops(program, &def, &options).map(|proc| lang::loops::text::print(&proc)))?,
+        Stage::Llvm | Stage::Asm => {
+            entry_point(&file, name, wrt).map(|def| native(program, &def, stage, &options))?
         }
+    };
+    shown.map_err(|f| fault(&file, f))
+}
+
+/// The definition of that name, or for `grad f` and `value_and_grad f` the entry point.
+fn entry_point(file: &CheckedFile, text: &str, wrt: &[String]) -> Result<core::Def, Stop> {
+    let asked = super::build::asked(text)?;
+    Ok(super::build::exported(file, &asked, wrt)?.def)
+}
+
+fn definition<'f>(file: &'f CheckedFile, text: &str) -> Result<&'f core::Def, Stop> {
+    let name = text.split_whitespace().last().unwrap_or(text);
+    match file.program.defs.get(name) {
+        Some(def) => Ok(def),
+        None => Err(subject::no_such(file, name)),
     }
 }
 
-/// D of a definition as the rules give it, or its normal form, simplified.
-fn derived(
-    program: &mut Program,
-    name: &str,
-    mode: Mode,
-    simplified: bool,
+/// D← of the definition in normal form, simplified: value and linear map; with the rewrites that say why it is equal.
+fn reverse_simplified(
+    program: &Program,
+    def: &core::Def,
+    explain: bool,
     options: &Options,
+    text: &dyn Fn(&core::Def, &Program) -> String,
 ) -> Result<String, Fault> {
-    let derived = ad::derive(program, &name.into(), mode).map_err(|error| Fault::Rejected {
-        code: codes::NOT_DIFFERENTIABLE,
-        message: error.to_string(),
-        site: Some(error.site),
-    })?;
-    let def = program.defs[&derived].clone();
-    if !simplified {
-        return Ok(text(&def, program));
-    }
-    Ok(text(&crate::pipeline::simplified(program, &def, options)?, program))
-}
-
-fn text(def: &lang::core::Def, program: &Program) -> String {
-    print::item(&lang::distill::def(def, program), print::Style::default())
-}
-
-/// The name, where a stage is of the definition itself.
-fn plain(asked: &Asked) -> Result<String, Stop> {
-    match asked.of {
-        Derived::Value => Ok(asked.name.clone()),
-        Derived::Grad | Derived::ValueAndGrad => {
-            Err(Stop::Usage(format!("this stage is shown of a definition: write `{}`", asked.name)))
+    let (program, name) = derivative(program, &def.name, Mode::Reverse)?;
+    let derived = &program.defs[&name];
+    let mut out = text(&simplified(&program, derived, options)?, &program);
+    if explain {
+        let proofs = opt::simplify::explain(&normal_form(&program, derived)?, &options.simplify());
+        for proof in proofs {
+            out += &format!("\n-- {} = {}\n", proof.of, proof.before);
+            for step in proof.steps {
+                let rule = if step.backward { format!("{} backwards", step.rule) } else { step.rule };
+                out += &format!("--   = {}    by {rule}: {}\n", step.term, step.law);
+            }
         }
     }
-}
-
-/// The report for a name without definition is that of every command.
-fn unknown(file: &CheckedFile, name: &str) -> Stop {
-    match subject(file, name) {
-        Err(stop) => stop,
-        Ok(_) => Diagnostic::new(codes::COMPILER_BUG, format!("`{name}` was checked, but not kept")).into(),
-    }
+    Ok(out)
 }
 
 /// The definition as it was parsed, printed.
@@ -100,20 +93,13 @@ fn ast(file: &CheckedFile, name: &str) -> Result<String, Stop> {
         ItemKind::Def { ref defs, .. } if defs.iter().any(is_it) => Some(item),
         _ => None,
     });
-    let missing =
-        || Stop::from(Diagnostic::new(codes::COMPILER_BUG, format!("`{name}` was not parsed again")));
-    let item: Item = item.ok_or_else(missing)?;
+    let item: Item = item.ok_or_else(|| subject::no_such(file, name))?;
     Ok(print::item(&item, print::Style::default()))
 }
 
 #[cfg(feature = "llvm")]
-fn native(
-    file: &CheckedFile,
-    def: &lang::core::Def,
-    stage: Stage,
-    options: &Options,
-) -> Result<String, Fault> {
-    let procs = [to_loops(&file.program, def, options)?];
+fn native(program: &Program, def: &core::Def, stage: Stage, options: &Options) -> Result<String, Fault> {
+    let procs = [to_loops(program, def, options)?];
     let text = match stage {
         Stage::Asm => codegen::object::assembly(&procs, &options.codegen()),
         _ => codegen::object::llvm_ir(&procs, &options.codegen(), true),
@@ -122,6 +108,6 @@ fn native(
 }
 
 #[cfg(not(feature = "llvm"))]
-fn native(_: &CheckedFile, _: &lang::core::Def, _: Stage, _: &Options) -> Result<String, Fault> {
+fn native(_: &Program, _: &core::Def, _: Stage, _: &Options) -> Result<String, Fault> {
     Err(Fault::Limit("this adc was built without LLVM".into()))
 }

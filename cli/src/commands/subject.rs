@@ -4,13 +4,12 @@ use crate::codes;
 use crate::data::given::{Inputs, load};
 use crate::data::read::{Given, read};
 use crate::data::{Layout, Numbers, Sizes, Tensor};
-use crate::entry::{Ask, Slot};
+use crate::entry::Slot;
 use crate::report::Stop;
 use crate::session::CheckedFile;
 use lang::core::Def;
 use lang::diag::{Diagnostic, Span};
 use lang::name::Var;
-use lang::prim::Scalar;
 use lang::size::Size;
 use lang::surface::ItemKind;
 use std::path::Path;
@@ -27,17 +26,20 @@ pub struct Subject {
     pub result: Layout,
 }
 
+/// There is no definition of that name.
+pub fn no_such(file: &CheckedFile, name: &str) -> Stop {
+    let known: Vec<&str> = file.signatures.defs.keys().map(String::as_str).collect();
+    let help = match known.is_empty() {
+        true => "the file has no definitions".to_string(),
+        false => format!("it has: {}", known.join(", ")),
+    };
+    let message = format!("`{}` has no definition `{name}`", file.source.path);
+    Diagnostic::new(codes::NO_SUCH_DEFINITION, message).help(help).into()
+}
+
 /// The definition of that name; its types must be data.
 pub fn subject(file: &CheckedFile, name: &str) -> Result<Subject, Stop> {
-    let Some(sig) = file.signatures.defs.get(name) else {
-        let known: Vec<&str> = file.signatures.defs.keys().map(String::as_str).collect();
-        let help = match known.is_empty() {
-            true => "the file has no definitions".to_string(),
-            false => format!("it has: {}", known.join(", ")),
-        };
-        let message = format!("`{}` has no definition `{name}`", file.source.path);
-        return Err(Diagnostic::new(codes::NO_SUCH_DEFINITION, message).help(help).into());
-    };
+    let Some(sig) = file.signatures.defs.get(name) else { return Err(no_such(file, name)) };
     let Some(def) = file.program.defs.get(name) else {
         let message = format!("`{name}` was checked, but not kept");
         return Err(Diagnostic::new(codes::COMPILER_BUG, message).into());
@@ -179,54 +181,4 @@ fn default(file: &CheckedFile, def: &str, slot: &Slot) -> Result<Given, Stop> {
             Err(about(file, def, &slot.name, Diagnostic::new(codes::MISSING_ARGUMENT, message).help(help)))
         }
     }
-}
-
-/// What is asked of a definition by name: `f`, `grad f` or `value_and_grad f`.
-pub struct Asked {
-    pub name: String,
-    pub of: Derived,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Derived {
-    Value,
-    Grad,
-    ValueAndGrad,
-}
-
-/// Reads `f`, `grad f` or `value_and_grad f`.
-pub fn asked(text: &str) -> Result<Asked, Stop> {
-    let (of, name) = match text.split_whitespace().collect::<Vec<_>>()[..] {
-        [f] => (Derived::Value, f),
-        ["grad", f] => (Derived::Grad, f),
-        ["value_and_grad", f] => (Derived::ValueAndGrad, f),
-        _ => {
-            return Err(Stop::Usage(format!(
-                "`{text}`: expected NAME, 'grad NAME' or 'value_and_grad NAME'"
-            )));
-        }
-    };
-    Ok(Asked { name: name.to_string(), of })
-}
-
-impl Asked {
-    /// With respect to every parameter that has a tangent, inputs apart.
-    pub fn ask(&self, subject: &Subject) -> Result<Ask, Stop> {
-        Ok(match self.of {
-            Derived::Value => Ask::Value,
-            Derived::Grad => Ask::Grad(differentiable(subject)?),
-            Derived::ValueAndGrad => Ask::ValueAndGrad(differentiable(subject)?),
-        })
-    }
-}
-
-fn differentiable(subject: &Subject) -> Result<Vec<usize>, Stop> {
-    let active: Vec<usize> =
-        (subject.inputs..subject.params.len()).filter(|i| subject.params[*i].layout.has_tangent()).collect();
-    if subject.result != Layout::Scalar(Scalar::Real) || active.is_empty() {
-        let message =
-            format!("`{}` has no gradient: it needs real parameters and one real result", subject.def.name);
-        return Err(Diagnostic::new(codes::NOT_DIFFERENTIABLE, message).into());
-    }
-    Ok(active)
 }
