@@ -1,5 +1,8 @@
 //! Simplification of whole definitions: what must come out, and that it is equal, well typed and no dearer.
 
+mod common;
+
+use common::derive;
 use lang::core::{Binder, Def, Program, Term, Tm, make::*};
 use lang::diag::Site;
 use lang::eval::{LinValue, Value, apply_linear, run};
@@ -13,19 +16,6 @@ use std::sync::Arc;
 
 fn site() -> Site {
     Site { def: "test".into(), span: Default::default() }
-}
-
-fn derive(
-    mode: Mode,
-    x: &Binder,
-    body: &Tm,
-    scope: &lang::typing::Scope,
-    site: &Site,
-    supply: &mut Supply,
-) -> Result<Tm, opt::Error> {
-    let mut none = Program::default();
-    ad::derive_lambda(&mut none, x, body, scope, mode, site, supply)
-        .map_err(|e| opt::Error::bug(e.to_string()))
 }
 
 fn program(def: &Def) -> Program {

@@ -64,7 +64,7 @@ impl Emitter<'_> {
     }
 
     /// Records a cell in every region between its home and here.
-    fn touch(&mut self, cell: usize) {
+    pub(super) fn touch(&mut self, cell: usize) {
         for k in self.cells[cell].depth..self.regions.len() {
             if self.regions[k].touched.contains_key(&cell) {
                 continue;

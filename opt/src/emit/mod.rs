@@ -5,13 +5,21 @@
 //! | [`place`] | values and destinations during emission |
 //! | [`cell`] | scalar accumulators across loops and branches |
 //! | [`cartesian`] | Cartesian terms: values, or stores into a place |
-//! | [`linear`] | linear terms: one arm per emit equation |
+//! | [`branch`], [`iterate`] | branches and sequential loops |
+//! | [`linear`], [`linear_loop`] | linear terms: one arm per emit equation |
+//! | [`destination`] | fresh accumulators, elements, what is not written yet |
+//! | [`apply`] | a linear map applied to a value |
 //! | [`alias`] | when a linear variable's accumulator is a part of the destination |
 
 mod alias;
+mod apply;
+mod branch;
 mod cartesian;
 mod cell;
+mod destination;
+mod iterate;
 mod linear;
+mod linear_loop;
 mod place;
 
 use crate::Error;

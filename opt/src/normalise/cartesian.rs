@@ -330,7 +330,7 @@ impl Normaliser<'_> {
     }
 
     /// A fresh index for a binder, and the environment inside.
-    fn enter(&mut self, index: &Var, env: &Env) -> (Var, Env) {
+    pub(super) fn enter(&mut self, index: &Var, env: &Env) -> (Var, Env) {
         let i = self.index(index);
         let mut inner = env.clone();
         inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
@@ -338,7 +338,7 @@ impl Normaliser<'_> {
     }
 
     /// Builds the array of what a build keeps, one loop for all of it.
-    fn store(
+    pub(super) fn store(
         &mut self,
         saved: &[(Var, Type)],
         around: impl FnOnce(Tm) -> Tm,
@@ -372,7 +372,7 @@ impl Normaliser<'_> {
         }
     }
 
-    fn prim(&mut self, p: Prim, args: Vec<V>, name: &str) -> Result<V, Error> {
+    pub(super) fn prim(&mut self, p: Prim, args: Vec<V>, name: &str) -> Result<V, Error> {
         // Ints: polynomials stay symbolic.
         let sizes: Option<Vec<Size>> = args.iter().map(V::as_size).collect();
         let polynomial = match (p, sizes.as_deref()) {
@@ -403,7 +403,7 @@ impl Normaliser<'_> {
     }
 
     /// Two arms in regions of their own. Data is the result of an `if`; what maps and functions of an arm need is kept beside it.
-    fn if_(
+    pub(super) fn if_(
         &mut self,
         c: Tm,
         a: impl FnOnce(&mut Self) -> Result<V, Error>,
@@ -463,7 +463,7 @@ impl Normaliser<'_> {
     }
 
     /// detach of a value, kept until D has seen it. Ints and bools have no derivative anyway.
-    fn detached(&mut self, v: V, name: &str) -> Result<V, Error> {
+    pub(super) fn detached(&mut self, v: V, name: &str) -> Result<V, Error> {
         Ok(match v {
             V::Int(_) | V::Atom(_, Type::Bool) => v,
             V::Atom(t, ty) => self.bind(Arc::new(Term::Detach(t)), &ty, name),
@@ -480,7 +480,7 @@ impl Normaliser<'_> {
     }
 
     /// D of a known function at a value: D(t) is evaluated like any other term.
-    fn diff(&mut self, mode: Mode, f: &V, x: V, site: &Site, name: &str) -> Result<V, Error> {
+    pub(super) fn diff(&mut self, mode: Mode, f: &V, x: V, site: &Site, name: &str) -> Result<V, Error> {
         let ty = x.ty()?;
         let p = self.var("x", &ty);
         self.operands += 1;

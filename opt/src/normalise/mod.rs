@@ -9,7 +9,9 @@
 
 mod cartesian;
 pub mod linear;
+mod linear_loop;
 mod residual;
+mod shape;
 pub mod value;
 
 use crate::Error;

@@ -55,7 +55,7 @@ impl Normaliser<'_> {
         Ok(Forced { param: binder, body, codomain })
     }
 
-    fn map_domain(&mut self, map: &V) -> Result<lang::types::LType, Error> {
+    pub(super) fn map_domain(&mut self, map: &V) -> Result<lang::types::LType, Error> {
         match map {
             V::Lin(c) => self.lty(&c.param.ty, &c.env.clone()),
             V::Choice(_, a, _) => self.map_domain(a),
@@ -81,7 +81,7 @@ impl Normaliser<'_> {
         Ok(Kept { value, saved })
     }
 
-    fn close(
+    pub(super) fn close(
         &mut self,
         v: &V,
         defs: &BTreeMap<Var, (Type, Option<Tm>)>,
@@ -165,7 +165,7 @@ impl Normaliser<'_> {
         })
     }
 
-    fn is_map(&self, v: &V) -> bool {
+    pub(super) fn is_map(&self, v: &V) -> bool {
         match v {
             V::Lin(_) => true,
             V::Choice(_, a, _) => self.is_map(a),
@@ -174,7 +174,7 @@ impl Normaliser<'_> {
     }
 
     /// One operation on atoms, cheap enough to do twice.
-    fn is_cheap(&self, t: &Term) -> bool {
+    pub(super) fn is_cheap(&self, t: &Term) -> bool {
         match t {
             Term::Prim(p, _) => p.row().cost <= CHEAP,
             Term::Index(..) | Term::Proj(..) | Term::Var(_) | Term::Lit(_) => true,
@@ -267,7 +267,7 @@ impl Normaliser<'_> {
         })
     }
 
-    fn instantiate_env(&mut self, env: &Env, map: &im::HashMap<Var, V>) -> Result<Env, Error> {
+    pub(super) fn instantiate_env(&mut self, env: &Env, map: &im::HashMap<Var, V>) -> Result<Env, Error> {
         let mut out = Env { vars: map.clone(), lins: env.lins.clone() };
         for (x, v) in &env.vars {
             let v = self.instantiate(v, map)?;

@@ -1,0 +1,188 @@
+//! Destinations: fresh accumulators for linear variables, elements of destinations, what has not been written yet.
+
+use super::alias;
+use super::place::{Dst, Ev, Lv, Slice};
+use super::{Emitter, Error};
+use lang::loops::{Operand, Parallel, Stmt};
+use lang::target::{LBinder, Lin};
+use lang::types::LType;
+
+impl Emitter<'_> {
+    /// z := the value of s, its arrays accumulated in place where `within` allows it.
+    pub(super) fn bind_linear(
+        &mut self,
+        z: &LBinder,
+        s: &Lin,
+        within: Option<(&Lin, &Dst)>,
+    ) -> Result<(), Error> {
+        self.scope.bind_lin(&z.var, &z.ty);
+        let shared = match within {
+            Some((t, d)) => alias::aliases(&self.occurrences, &z.var, &z.ty, t, d),
+            None => vec![],
+        };
+        let mut path = vec![];
+        let dst = self.fresh_dst(&z.ty, &shared, Some(&z.var), &mut path, &z.var.name)?;
+        self.emit(s, &dst)?;
+        let lv = self.freeze(&dst, &shared, &mut path);
+        self.lins.insert(z.var.clone(), lv);
+        Ok(())
+    }
+
+    /// A destination of a linear type: cells and buffers, but parts of the outer destination at shared paths, and ⊥ at unused ones.
+    pub(super) fn fresh_dst(
+        &mut self,
+        ty: &LType,
+        shared: &[(Vec<usize>, Dst)],
+        of: Option<&lang::name::Var>,
+        path: &mut Vec<usize>,
+        name: &str,
+    ) -> Result<Dst, Error> {
+        if of.is_some_and(|z| self.occurrences.uses(z, path) == 0) {
+            return Ok(Dst::Null);
+        }
+        if let Some((_, d)) = shared.iter().find(|(p, _)| p == path) {
+            return Ok(d.clone());
+        }
+        Ok(match ty {
+            LType::Real => Dst::Cell(self.new_cell()),
+            LType::Tuple(ts) => {
+                let mut ds = vec![];
+                for (k, t) in ts.iter().enumerate() {
+                    path.push(k);
+                    ds.push(self.fresh_dst(t, shared, of, path, name)?);
+                    path.pop();
+                }
+                Dst::Tuple(ds)
+            }
+            LType::Array(..) => {
+                let erased = ty.erase().ok_or_else(Error::function_survives)?;
+                let place = self.alloc(&erased, name)?;
+                self.fresh_slices(&place)
+            }
+            LType::Sum(_) | LType::Power(..) | LType::Copower(..) | LType::Param(_) => {
+                return Err(Error::function_survives());
+            }
+        })
+    }
+
+    pub(super) fn fresh_slices(&mut self, place: &Ev) -> Dst {
+        match place {
+            Ev::Slice(s) => {
+                let fresh = self.fresh_flag();
+                Dst::Slice(s.clone(), fresh)
+            }
+            Ev::Tuple(vs) => Dst::Tuple(vs.iter().map(|v| self.fresh_slices(v)).collect()),
+            Ev::Scalar(_) => unreachable!("compiler bug: arrays are slices"),
+        }
+    }
+
+    /// A complete accumulator as a value.
+    pub(super) fn freeze(&mut self, d: &Dst, shared: &[(Vec<usize>, Dst)], path: &mut Vec<usize>) -> Lv {
+        if shared.iter().any(|(p, _)| p == path) {
+            return Lv::Shared;
+        }
+        match d {
+            Dst::Null => Lv::Zero,
+            Dst::Cell(c) => match self.cells[*c].value {
+                None => Lv::Zero,
+                Some(o) => Lv::Scalar(o, self.cells[*c].guard),
+            },
+            Dst::Slice(_, fresh) if self.fresh[*fresh] => Lv::Zero,
+            Dst::Slice(s, _) => Lv::Slice(s.clone()),
+            Dst::Tuple(ds) => {
+                let mut parts = vec![];
+                for (k, d) in ds.iter().enumerate() {
+                    path.push(k);
+                    parts.push(self.freeze(d, shared, path));
+                    path.pop();
+                }
+                Lv::Tuple(parts)
+            }
+        }
+    }
+
+    /// Writes zero into what has not been written, before code that may add to it any number of times.
+    pub fn settle(&mut self, d: &Dst) -> Result<(), Error> {
+        match d {
+            Dst::Null | Dst::Cell(_) => Ok(()),
+            Dst::Tuple(ds) => ds.iter().try_for_each(|d| self.settle(d)),
+            Dst::Slice(s, fresh) => {
+                if std::mem::take(&mut self.fresh[*fresh]) {
+                    self.zero(s)?;
+                }
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn zero(&mut self, s: &Slice) -> Result<(), Error> {
+        match self.rest(s).first().copied() {
+            _ if s.at.is_empty() => {
+                self.push(Stmt::Fill { buf: s.buf, value: Operand::Real(0.0) });
+                Ok(())
+            }
+            None => {
+                self.store(s, Operand::Real(0.0));
+                Ok(())
+            }
+            Some(n) => {
+                let s = s.clone();
+                self.for_loop("i", n, false, Parallel::Yes, |e, i| {
+                    e.zero(&s.at(i))?;
+                    Ok(vec![])
+                })
+            }
+        }
+    }
+
+    pub(super) fn mark_written(&mut self, d: &Dst) {
+        match d {
+            Dst::Null | Dst::Cell(_) => {}
+            Dst::Slice(_, fresh) => self.fresh[*fresh] = false,
+            Dst::Tuple(ds) => ds.iter().for_each(|d| self.mark_written(d)),
+        }
+    }
+
+    /// The destination d[i]: scalars get a cell, stored by [`Emitter::close_element`].
+    pub(super) fn element(&mut self, d: &Dst, i: Operand) -> (Dst, Dst) {
+        match d {
+            Dst::Null => (Dst::Null, Dst::Null),
+            Dst::Cell(_) => unreachable!("compiler bug: element of a scalar destination"),
+            Dst::Tuple(ds) => {
+                let (a, b) = ds.iter().map(|d| self.element(d, i)).unzip();
+                (Dst::Tuple(a), Dst::Tuple(b))
+            }
+            Dst::Slice(s, fresh) => {
+                let first = self.fresh[*fresh];
+                let flag = self.fresh_flag();
+                self.fresh[flag] = first;
+                let part = Dst::Slice(s.at(i), flag);
+                if self.rest(&s.at(i)).is_empty() {
+                    (Dst::Cell(self.new_cell()), part)
+                } else {
+                    (part.clone(), part)
+                }
+            }
+        }
+    }
+
+    /// Ends d[i]: a cell is stored or added; an element of a fresh destination that nothing was added to is zero.
+    pub(super) fn close_element(&mut self, element: &Dst, part: &Dst) -> Result<(), Error> {
+        match (element, part) {
+            (Dst::Cell(c), Dst::Slice(s, fresh)) => {
+                let first = std::mem::take(&mut self.fresh[*fresh]);
+                match (self.cells[*c].value, first) {
+                    (Some(x), true) => self.store(s, x),
+                    (Some(x), false) => self.accum(s, x),
+                    (None, true) => self.store(s, Operand::Real(0.0)),
+                    (None, false) => {}
+                }
+                Ok(())
+            }
+            (Dst::Tuple(es), Dst::Tuple(ps)) => {
+                es.iter().zip(ps).try_for_each(|(e, p)| self.close_element(e, p))
+            }
+            _ => self.settle(part),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Sequential loops: scalars of the state are carried, arrays of it live in buffers.
+
+use super::place::Ev;
+use super::{Emitter, Error};
+use lang::core::{Binder, Term, Tm};
+use lang::loops::{Block, Carried, CarriedKind, Operand, Parallel, Stmt, Val, While};
+use lang::name::Var;
+use lang::size::Size;
+use lang::types::Type;
+
+impl Emitter<'_> {
+    /// A sequential loop: scalars of the state are carried, arrays of it live in a buffer that each step overwrites when it has
+    /// computed the next state; outputs are stored as they come.
+    pub(super) fn loop_(
+        &mut self,
+        state: &Binder,
+        init: &Tm,
+        index: &Var,
+        bound: &Size,
+        body: &Tm,
+        outs: Ev,
+    ) -> Result<Ev, Error> {
+        let n = self.size(bound);
+        let init = self.eval(init)?;
+        let s = self.state(&init, &state.ty, &state.var.name)?;
+        let index_name = index.name.clone();
+        self.for_loop(&index_name, n, false, Parallel::No, |e, i| {
+            e.bind(index, Ev::Scalar(i), &Type::Int);
+            e.bind(&state.var, s.inside.clone(), &state.ty);
+            let pair = e.lets(body)?;
+            let (next, out) = match &*pair {
+                Term::Tuple(ts) => (ts[0].clone(), ts[1].clone()),
+                _ => return Err(Error::bug("a loop body in normal form is a pair")),
+            };
+            e.put(&out, &outs.at_or_unit(i))?;
+            let next = e.next_state(&next, &s)?;
+            Ok(s.carry(next))
+        })?;
+        Ok(Ev::Tuple(vec![s.after.clone(), outs]))
+    }
+
+    pub(super) fn while_(&mut self, state: &Binder, init: &Tm, cond: &Tm, body: &Tm) -> Result<Ev, Error> {
+        let init = self.eval(init)?;
+        let s = self.state(&init, &state.ty, &state.var.name)?;
+        self.bind(&state.var, s.inside.clone(), &state.ty);
+        self.open_arm();
+        let cond = self.operand(cond)?;
+        let (cond_block, _) = self.close_arm();
+        self.blocks.push(vec![]);
+        self.open_loop();
+        let next = self.next_state(body, &s)?;
+        let sums = self.close_loop();
+        debug_assert!(sums.is_empty(), "a Cartesian body touches no outer cell");
+        let body: Block = self.blocks.pop().expect("the loop's block");
+        self.push(Stmt::While(While { carried: s.carry(next), cond_block, cond, body }));
+        Ok(s.after)
+    }
+
+    /// Sets up the state of a loop from its initial value.
+    pub(super) fn state(&mut self, init: &Ev, ty: &Type, name: &str) -> Result<State, Error> {
+        let mut carried = vec![];
+        let (inside, after) = self.state_part(init, ty, name, &mut carried)?;
+        Ok(State { carried, inside, after })
+    }
+
+    pub(super) fn state_part(
+        &mut self,
+        init: &Ev,
+        ty: &Type,
+        name: &str,
+        carried: &mut Vec<(Val, Operand, Val)>,
+    ) -> Result<(Ev, Ev), Error> {
+        Ok(match (init, ty) {
+            (Ev::Scalar(o), _) => {
+                let scalar = self.proc.type_of(*o);
+                let (param, result) = (self.val(scalar, name), self.val(scalar, name));
+                carried.push((param, *o, result));
+                (Ev::Scalar(Operand::Val(param)), Ev::Scalar(Operand::Val(result)))
+            }
+            (Ev::Tuple(vs), Type::Tuple(ts)) => {
+                let mut inside = vec![];
+                let mut after = vec![];
+                for (v, t) in vs.iter().zip(ts.iter()) {
+                    let (i, a) = self.state_part(v, t, name, carried)?;
+                    inside.push(i);
+                    after.push(a);
+                }
+                (Ev::Tuple(inside), Ev::Tuple(after))
+            }
+            (Ev::Slice(_) | Ev::Tuple(_), _) => {
+                let place = self.alloc(ty, name)?;
+                self.copy(init, &place)?;
+                (place.clone(), place)
+            }
+        })
+    }
+
+    /// Computes the next state: arrays first into buffers of their own, then over the old ones.
+    pub(super) fn next_state(&mut self, next: &Tm, s: &State) -> Result<Vec<Operand>, Error> {
+        let t = self.lets(next)?;
+        let mut scalars = vec![];
+        let mut copies = vec![];
+        self.next_part(&t, &s.inside, &mut scalars, &mut copies)?;
+        for (from, to) in copies {
+            self.copy(&from, &to)?;
+        }
+        Ok(scalars)
+    }
+
+    pub(super) fn next_part(
+        &mut self,
+        t: &Tm,
+        inside: &Ev,
+        scalars: &mut Vec<Operand>,
+        copies: &mut Vec<(Ev, Ev)>,
+    ) -> Result<(), Error> {
+        match (&**t, inside) {
+            (Term::Tuple(ts), Ev::Tuple(parts)) => {
+                ts.iter().zip(parts).try_for_each(|(t, p)| self.next_part(t, p, scalars, copies))
+            }
+            _ => {
+                let ev = self.eval(t)?;
+                self.next_value(&ev, inside, scalars, copies);
+                Ok(())
+            }
+        }
+    }
+
+    pub(super) fn next_value(
+        &mut self,
+        ev: &Ev,
+        inside: &Ev,
+        scalars: &mut Vec<Operand>,
+        copies: &mut Vec<(Ev, Ev)>,
+    ) {
+        match (ev, inside) {
+            (Ev::Scalar(o), _) => scalars.push(*o),
+            (Ev::Tuple(vs), Ev::Tuple(parts)) => {
+                vs.iter().zip(parts).for_each(|(v, p)| self.next_value(v, p, scalars, copies));
+            }
+            _ => copies.push((ev.clone(), inside.clone())),
+        }
+    }
+}
+
+/// The state of a loop being emitted.
+pub struct State {
+    carried: Vec<(Val, Operand, Val)>,
+    inside: Ev,
+    after: Ev,
+}
+
+impl State {
+    pub(super) fn carry(&self, next: Vec<Operand>) -> Vec<Carried> {
+        (self.carried.iter().zip(next))
+            .map(|((param, init, result), next)| Carried {
+                param: *param,
+                init: *init,
+                next,
+                result: *result,
+                kind: CarriedKind::Sequential,
+            })
+            .collect()
+    }
+}
+
+impl Ev {
+    /// Element i of outputs; outputs of unit type have no arrays.
+    pub(super) fn at_or_unit(&self, i: Operand) -> Ev {
+        match self {
+            Ev::Tuple(vs) if vs.is_empty() => self.clone(),
+            Ev::Tuple(_) | Ev::Slice(_) | Ev::Scalar(_) => self.at(i),
+        }
+    }
+}

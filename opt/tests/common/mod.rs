@@ -1,0 +1,20 @@
+//! What the tests of this crate share.
+
+use lang::core::{Binder, Program, Tm};
+use lang::diag::Site;
+use lang::name::Supply;
+use lang::types::Mode;
+
+/// D, as normalisation asks for it.
+pub fn derive(
+    mode: Mode,
+    x: &Binder,
+    body: &Tm,
+    scope: &lang::typing::Scope,
+    site: &Site,
+    supply: &mut Supply,
+) -> Result<Tm, opt::Error> {
+    let mut none = Program::default();
+    ad::derive_lambda(&mut none, x, body, scope, mode, site, supply)
+        .map_err(|e| opt::Error::bug(e.to_string()))
+}
