@@ -170,6 +170,9 @@ pub struct EngineArgs {
     /// Keep every rounding as written
     #[arg(long)]
     pub strict: bool,
+    /// Say on stderr how long each stage took
+    #[arg(long)]
+    pub timings: bool,
 }
 
 fn parse_size(text: &str) -> Result<(String, i64), String> {

@@ -9,6 +9,7 @@
 //! | [`entry`], [`pipeline`] | what a command asks of a definition, and the way from there to a result
 //! | [`items`] | a file's text, item by item
 //! | [`session`], [`queries`] | what is known of the files, kept up to date by salsa
+//! | [`timing`] | where the time goes
 //! | [`guard`] | a compiler bug is reported, never a crash |
 
 pub mod args;
@@ -23,6 +24,7 @@ pub mod pipeline;
 pub mod queries;
 pub mod report;
 pub mod session;
+pub mod timing;
 
 use clap::Parser;
 use report::Stop;
@@ -40,7 +42,9 @@ pub fn main() -> ExitCode {
         }
     };
     let colour = std::io::stderr().is_terminal() && std::env::var_os("NO_COLOR").is_none();
-    match guard::run(move || commands::run(&cli.command)) {
+    let outcome = guard::run(move || commands::run(&cli.command));
+    eprint!("{}", timing::table());
+    match outcome {
         Ok(text) => {
             // A reader that closed the pipe has seen what it wanted.
             let mut out = std::io::stdout().lock();

@@ -5,6 +5,7 @@ use crate::args::{Engine, EngineArgs, MathMode};
 use crate::codes;
 use crate::data::{Numbers, Sizes, Tensor, value};
 use crate::entry::Entry;
+use crate::timing::stage;
 use lang::core::{Def, Program};
 use lang::diag::{Failure, Site};
 use lang::eval::{self, EvalError};
@@ -99,12 +100,13 @@ impl From<EvalError> for Fault {
 
 /// The normal form of an entry point: calls and functions applied, derivatives resolved by D.
 pub fn normal_form(program: &Program, def: &Def) -> Result<Def, Fault> {
-    Ok(opt::normal_form(def, program, &derive(program))?)
+    Ok(stage("normal form and D", || opt::normal_form(def, program, &derive(program)))?)
 }
 
 /// The normal form, simplified.
 pub fn simplified(program: &Program, def: &Def, options: &Options) -> Result<Def, Fault> {
-    Ok(opt::simplify(&normal_form(program, def)?, &options.simplify()))
+    let normal = normal_form(program, def)?;
+    Ok(stage("simplify", || opt::simplify(&normal, &options.simplify())))
 }
 
 /// D→ or D← of a definition and of all it calls, literally: the program with them, and the name of the definition's.
@@ -141,8 +143,9 @@ fn derive(program: &Program) -> Box<opt::normalise::Derive<'_>> {
 
 /// The loops of an entry point, improved.
 pub fn to_loops(program: &Program, def: &Def, options: &Options) -> Result<Proc, Fault> {
-    let mut proc = opt::emit(&simplified(program, def, options)?, program)?;
-    opt::passes::optimise(&mut proc, &options.passes()).map_err(Fault::Bug)?;
+    let simplified = simplified(program, def, options)?;
+    let mut proc = stage("emit loops", || opt::emit(&simplified, program))?;
+    stage("loop passes", || opt::passes::optimise(&mut proc, &options.passes())).map_err(Fault::Bug)?;
     Ok(proc)
 }
 
@@ -176,7 +179,7 @@ impl Runnable {
             #[cfg(feature = "llvm")]
             Engine::Jit => {
                 let proc = to_loops(program, &entry.def, options)?;
-                let jit = codegen::Jit::compile(&[proc], &options.codegen());
+                let jit = stage("LLVM", || codegen::Jit::compile(&[proc], &options.codegen()));
                 Code::Jit(jit.map_err(|error| Fault::Bug(error.to_string()))?)
             }
             #[cfg(not(feature = "llvm"))]
@@ -187,6 +190,10 @@ impl Runnable {
 
     /// Runs at these arguments, by parameter, each as its leaves.
     pub fn call(&self, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Fault> {
+        stage("run", || self.run(args, sizes))
+    }
+
+    fn run(&self, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Fault> {
         let def = &self.entry.def;
         let known =
             |n: &lang::name::Var| sizes.get(n).ok_or_else(|| Fault::Bug(format!("size {n:?} is unknown")));

@@ -11,7 +11,7 @@ use crate::args::{Command, Engine, EngineArgs};
 use crate::pipeline::{Fault, Options};
 use crate::report::{Problem, Stop};
 use crate::session::{CheckedFile, Compiler};
-use crate::{codes, explain};
+use crate::{codes, explain, timing};
 use lang::diag::{Diagnostic, Site};
 use std::path::{Path, PathBuf};
 
@@ -52,12 +52,15 @@ fn check(files: &[PathBuf]) -> Result<String, Stop> {
 /// A file, parsed and checked.
 fn load(path: &Path) -> Result<CheckedFile, Stop> {
     let db = Compiler::default();
-    let file = db.open(path)?;
-    db.check(file)
+    let file = timing::stage("read", || db.open(path))?;
+    timing::stage("parse and check", || db.check(file))
 }
 
 /// The options, where they ask for an engine that this adc has.
 fn options(args: &EngineArgs) -> Result<Options, Stop> {
+    if args.timings {
+        timing::switch_on();
+    }
     let options = Options::new(args);
     match options.engine {
         Engine::Jit if !cfg!(feature = "llvm") => {

@@ -1,12 +1,12 @@
 //! The definition that a command is about, and the data for it.
 
-use crate::codes;
 use crate::data::given::{Inputs, load};
 use crate::data::read::{Given, read};
 use crate::data::{Layout, Numbers, Sizes, Tensor};
 use crate::entry::Slot;
 use crate::report::Stop;
 use crate::session::CheckedFile;
+use crate::{codes, timing};
 use lang::core::Def;
 use lang::diag::{Diagnostic, Span};
 use lang::name::Var;
@@ -113,6 +113,16 @@ pub struct Data {
 
 /// Reads the data for the parameters: what is given by name, or the default file of an input. `fixed` are sizes by name.
 pub fn data(
+    file: &CheckedFile,
+    def: &Def,
+    params: &[Slot],
+    given: Inputs,
+    fixed: &[(String, i64)],
+) -> Result<Data, Stop> {
+    timing::stage("read data", || read_data(file, def, params, given, fixed))
+}
+
+fn read_data(
     file: &CheckedFile,
     def: &Def,
     params: &[Slot],
