@@ -53,7 +53,7 @@ pub fn guarded<T>(f: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
 }
 
 fn examine_all(sample: &Sample, seed: u64) -> Result<Examined, Fault> {
-    let all = seed % 3 != 0;
+    let all = !seed.is_multiple_of(3);
     let asks = [Ask::Value, Ask::Forward { all }, Ask::Reverse { all }];
     let mut drawn = 0;
     let (point, seen) = loop {

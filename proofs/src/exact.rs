@@ -17,7 +17,7 @@ pub fn examine(sample: &Sample, seed: u64) -> Result<Option<Vec<crate::agree::An
 }
 
 fn examine_all(sample: &Sample, seed: u64) -> Result<Option<Vec<crate::agree::Answered>>, Fault> {
-    let all = seed % 3 != 0;
+    let all = !seed.is_multiple_of(3);
     let asks = [Ask::Value, Ask::Forward { all }, Ask::Reverse { all }];
     let point = Point::random(sample, asks[1], seed);
     if !representable(sample, asks[1], &point)? {

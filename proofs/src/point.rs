@@ -79,10 +79,7 @@ impl Point {
     pub fn perturbed(&self, seed: u64) -> Point {
         let mut rng = Rng::new(seed);
         let mut shake = |v: &Value<f64>| {
-            let v = map_reals(v, &mut |x| {
-                x + 1e-12 * x.abs().max(0.1) * if rng.chance(1, 2) { 1.0 } else { -1.0 }
-            });
-            v
+            map_reals(v, &mut |x| x + 1e-12 * x.abs().max(0.1) * if rng.chance(1, 2) { 1.0 } else { -1.0 })
         };
         Point {
             args: self.args.iter().map(&mut shake).collect(),

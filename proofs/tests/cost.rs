@@ -1,0 +1,173 @@
+//! The cheap gradient: counted operations of the loops after passes (chad.md §7).
+//!
+//! The programs are those on which the rules of chad.md §4, executed as they stand, cost asymptotically too much.
+
+use lang::core::{Lit, Program};
+use lang::loops::eval::{Arg, Array};
+use lang::loops::{Param, Proc};
+use proofs::engines::derive;
+
+/// The program of a text.
+fn program(text: &str) -> Program {
+    let (file, problems) = lang::surface::parser::parse(text);
+    assert!(problems.is_empty(), "{problems:?}");
+    let checked = typeck::check_file(&file);
+    assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
+    checked.program
+}
+
+/// The loops of a definition after the default passes.
+fn loops(program: &Program, name: &str) -> Proc {
+    let normal =
+        opt::normal_form(&program.defs[name], program, &derive).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let simple = opt::simplify(&normal, &Default::default());
+    let mut proc = opt::emit(&simple, &Program::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    opt::passes::optimise(&mut proc, &Default::default()).expect("the default passes");
+    proc
+}
+
+/// Its cost where every size is n and every array has the elements sin 0, sin 1, …
+fn cost(proc: &Proc, n: usize) -> u64 {
+    let args: Vec<Arg> = (proc.params.iter())
+        .filter_map(|p| match p {
+            Param::Scalar(v) => Some(Arg::Scalar(match proc.vals[v.0 as usize].0 {
+                lang::prim::Scalar::Int => Lit::Int(n as i64),
+                lang::prim::Scalar::Real => Lit::Real(0.7),
+                lang::prim::Scalar::Bool => Lit::Bool(true),
+            })),
+            Param::Array(b) if proc.info(*b).kind == lang::loops::BufKind::In => {
+                let shape = vec![n; proc.info(*b).shape.len()];
+                let data: Vec<f64> = (0..shape.iter().product()).map(|k| (k as f64).sin()).collect();
+                Some(Arg::Array(Array::reals(shape, data)))
+            }
+            Param::Array(_) => None,
+        })
+        .collect();
+    lang::loops::eval::run(proc, &args).unwrap_or_else(|stop| panic!("{}: {stop:?}", proc.name)).cost
+}
+
+/// The costs of definitions `f` and `g = grad f`.
+fn costs(text: &str, n: usize) -> (f64, f64) {
+    lang::big_stack::run(|| {
+        let program = program(text);
+        (cost(&loops(&program, "f"), n) as f64, cost(&loops(&program, "g"), n) as f64)
+    })
+}
+
+/// (gradient − 2·argument size) ÷ primal
+fn ratio(text: &str, n: usize, argument: usize) -> f64 {
+    let (primal, gradient) = costs(text, n);
+    (gradient - 2.0 * argument as f64) / primal
+}
+
+/// The ratio is no greater at the larger size, and within the contract.
+fn does_not_grow(name: &str, small: f64, large: f64) {
+    eprintln!("{name}: {small:.3}, {large:.3}");
+    assert!(large <= small.max(0.0) * 1.02 + 0.01, "{name}: from {small} to {large}");
+    assert!(large <= 5.0, "{name}: {large}");
+}
+
+/// n shared lets, each used twice by the next.
+#[test]
+fn chain_of_lets() {
+    let text = |n: usize| {
+        let lets: String = (1..=n).map(|k| format!("  let x{k} = sin x{p} * x{p} in\n", p = k - 1)).collect();
+        format!("def f (x0 : real) : real =\n{lets}  x{n}\n\ndef g (x0 : real) : real = grad f x0\n")
+    };
+    does_not_grow("chain of lets", ratio(&text(64), 0, 1), ratio(&text(1024), 0, 1));
+}
+
+fn by_size(name: &str, text: &str, arguments: usize) {
+    does_not_grow(name, ratio(text, 64, arguments * 64), ratio(text, 1024, arguments * 1024));
+}
+
+#[test]
+fn sum_of_a_build() {
+    let text = "
+def f [n] (xs : real^n) : real = sum [ sin xs[i] | i < n ]
+
+def g [n] (xs : real^n) : real^n = grad (\\x -> f x) xs
+";
+    by_size("sum of a build", text, 1);
+}
+
+#[test]
+fn an_array_in_scope_of_a_loop() {
+    let text = "
+def f [n] (xs : real^n) (a : real^n) : real = loop s = 0.5 for i < n do s * sin xs[i] + a[i]
+
+def g [n] (xs : real^n) (a : real^n) : (real^n, real^n) = grad (\\p -> f p.0 p.1) (xs, a)
+";
+    by_size("an array in scope of a loop", text, 2);
+}
+
+#[test]
+fn reading_an_element_by_a_call() {
+    let text = "
+def get [n] (x : real^n) (i : int) : real = x[i]
+
+def f [n] (xs : real^n) : real = loop s = 0.0 for i < n do s + get xs i * get xs i
+
+def g [n] (xs : real^n) : real^n = grad (\\x -> f x) xs
+";
+    by_size("get x i in a loop", text, 1);
+}
+
+/// f_k = λy. … f_{k−1} y …, n deep, each capturing x.
+#[test]
+fn nested_closures() {
+    let text = |n: usize| {
+        let lets: String =
+            (1..=n).map(|k| format!("  let f{k} = \\y -> sin (f{p} (y * x)) in\n", p = k - 1)).collect();
+        format!(
+            "def f (x : real) : real =\n  let f0 = \\y -> y * x in\n{lets}  f{n} x\n\ndef g (x : real) : real = grad f x\n"
+        )
+    };
+    // What one more closure costs, since at four the ends weigh as much as the middle.
+    let marginal = |n: usize| {
+        let ((p, g), (q, h)) = (costs(&text(n / 2), 0), costs(&text(n), 0));
+        (h - g) / (q - p)
+    };
+    does_not_grow("nested closures", marginal(4), marginal(64));
+    let whole = ratio(&text(64), 0, 1);
+    assert!(whole <= 5.0, "{whole}");
+}
+
+mod contract {
+    //! cost(value and gradient) ≤ 5 · cost(primal) + 2 · (size of the arguments + size of the result), on random programs.
+
+    use proofs::agree::examine;
+    use proofs::engines::Fault;
+    use proofs::r#gen::{Kind, Sample, sample};
+    use proofs::{show, shrink::shrink};
+
+    fn broken(sample: &Sample, seed: u64) -> Option<Fault> {
+        // Faults are other tests' business.
+        let answers = examine(sample, seed).ok()?.answers;
+        let [primal, _, reverse] = &answers[..] else { unreachable!("three questions") };
+        let size: usize = reverse.args.iter().chain([&reverse.value]).map(|v| v.numbers().len()).sum();
+        let bound = 5 * primal.cost + 2 * size as u64;
+        (reverse.cost > bound).then(|| {
+            let (cost, primal) = (reverse.cost, primal.cost);
+            Fault::new("contract", format!("{cost} > {bound} = 5 · {primal} + 2 · {size}"))
+        })
+    }
+
+    #[test]
+    fn random_programs_keep_it() {
+        let mut text = String::new();
+        let mut count = 0;
+        for seed in 5_000_000..5_000_100u64 {
+            let s = sample(seed, 4 + (seed % 7) as usize * 6, Kind::Any);
+            if let Some(fault) = broken(&s, seed) {
+                count += 1;
+                if count <= 3 {
+                    let small = shrink(&s, &mut |s| broken(s, seed).is_some());
+                    let fault = broken(&small, seed).unwrap_or(fault);
+                    text += &format!("\nseed {seed}: {fault}\n{}", show::sample(&small));
+                }
+            }
+        }
+        assert!(count == 0, "{count} programs{text}");
+    }
+}
