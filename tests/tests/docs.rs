@@ -1,7 +1,8 @@
 //! What the documentation shows is so. In README.md and docs/ (without the pages of errors, which explain.rs runs) every block ```ad NAME is a
 //! file NAME, and in every block ```console each line `$ adc …` or `$ ./x run …` is run and what stands below it compared with what it prints, `…`
 //! standing for what is left out. Commands run in a directory of their own per page, with the page's files, `examples/` and nothing else.
-//! The pages show native code, so without LLVM there is nothing to compare with.
+//! The pages show native code, so without LLVM there is nothing to compare with. `ADC_BLESS=1` writes what is printed into the pages; shorten
+//! it again before it is committed.
 #![cfg(feature = "llvm")]
 
 use std::path::{Path, PathBuf};
@@ -37,8 +38,8 @@ fn arguments(line: &str) -> Result<Vec<String>, String> {
     }
 }
 
-/// Runs the commands of one block.
-fn console(text: &str, dir: &Path) -> Result<(), String> {
+/// Runs the commands of one block. Gives the block as it should be, and complaints where it is not.
+fn console(text: &str, dir: &Path) -> Result<(String, Vec<String>), String> {
     let mut commands: Vec<(String, String)> = vec![];
     for line in text.lines() {
         match (line.strip_prefix("$ "), commands.last_mut()) {
@@ -47,15 +48,18 @@ fn console(text: &str, dir: &Path) -> Result<(), String> {
             (None, None) => return Err(format!("a block begins with `{line}`, not with a command")),
         }
     }
+    let (mut block, mut complaints) = (String::new(), vec![]);
     for (command, expected) in commands {
         let ran = tests::run(ADC, dir, &arguments(&command)?);
         let found = format!("{}{}", ran.stdout, ran.stderr);
-        let fails = expected.contains("[E");
-        if ran.status != i32::from(fails) || !tests::matches(&expected, &found) {
-            return Err(format!("$ {command}\nstatus {}, expected\n{expected}found\n{found}", ran.status));
+        let holds = tests::matches(&expected, &found);
+        if !holds || ran.status != i32::from(expected.contains("[E")) {
+            complaints.push(format!("$ {command}\nstatus {}, expected\n{expected}found\n{found}", ran.status));
         }
+        let end = if found.is_empty() || found.ends_with('\n') { "" } else { "\n" };
+        block += &format!("$ {command}\n{}", if holds { expected } else { found + end });
     }
-    Ok(())
+    Ok((block, complaints))
 }
 
 fn check(path: &Path) -> Result<(), String> {
@@ -63,15 +67,22 @@ fn check(path: &Path) -> Result<(), String> {
     let page = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
     let dir = Scratch::new(&format!("docs-{name}"))?;
     copy(&tests::root().join("examples"), &dir.0.join("examples")).map_err(|e| e.to_string())?;
-    let mut complaints = vec![];
+    let (mut complaints, mut blessed) = (vec![], page.clone());
     for (info, text) in tests::blocks(&page) {
         match info.split_whitespace().collect::<Vec<_>>()[..] {
             ["ad", file] => dir.write(file, text.as_bytes())?,
-            ["console"] => complaints.extend(console(&text, &dir.0).err()),
+            ["console"] => {
+                let (block, more) = console(&text, &dir.0)?;
+                blessed = blessed.replace(&format!("```console\n{text}```"), &format!("```console\n{block}```"));
+                complaints.extend(more);
+            }
             // A piece of a program, other languages, formulas.
             ["ad"] | ["text"] | ["sh"] | ["rust"] | ["c"] => {}
             _ => return Err(format!("{name}: a block is marked `{info}`")),
         }
+    }
+    if std::env::var_os("ADC_BLESS").is_some() {
+        return std::fs::write(path, blessed).map_err(|e| e.to_string());
     }
     if complaints.is_empty() { Ok(()) } else { Err(format!("{name}: {}", complaints.join("\n"))) }
 }
