@@ -54,7 +54,8 @@ fn console(text: &str, dir: &Path) -> Result<(String, Vec<String>), String> {
         let found = format!("{}{}", ran.stdout, ran.stderr);
         let holds = tests::matches(&expected, &found);
         if !holds || ran.status != i32::from(expected.contains("[E")) {
-            complaints.push(format!("$ {command}\nstatus {}, expected\n{expected}found\n{found}", ran.status));
+            complaints
+                .push(format!("$ {command}\nstatus {}, expected\n{expected}found\n{found}", ran.status));
         }
         let end = if found.is_empty() || found.ends_with('\n') { "" } else { "\n" };
         block += &format!("$ {command}\n{}", if holds { expected } else { found + end });
@@ -73,7 +74,8 @@ fn check(path: &Path) -> Result<(), String> {
             ["ad", file] => dir.write(file, text.as_bytes())?,
             ["console"] => {
                 let (block, more) = console(&text, &dir.0)?;
-                blessed = blessed.replace(&format!("```console\n{text}```"), &format!("```console\n{block}```"));
+                blessed =
+                    blessed.replace(&format!("```console\n{text}```"), &format!("```console\n{block}```"));
                 complaints.extend(more);
             }
             // A piece of a program, other languages, formulas.
