@@ -207,6 +207,7 @@ fn binders(t: &Tm, scope: &mut Scope) {
                 | Term::Prim(..)
                 | Term::If(..)
                 | Term::Index(..)
+                | Term::Update { .. }
                 | Term::Array(..)
                 | Term::Argsort(_)
                 | Term::Check { .. }

@@ -6,7 +6,7 @@ use crate::context::{D, Dual, bind_all};
 use crate::error::{AdError, Reason};
 use crate::prim::{d_op, sum};
 use crate::shared;
-use lang::core::make::{build, if_, index, int, lam, let_, proj, tuple, var};
+use lang::core::make::{build, if_, index, int, lam, let_, proj, tuple, update, var};
 use lang::core::{Binder, Term, Tm};
 use lang::size::Size;
 use lang::target::{Direction, LBinder, LinTerm, make as lin};
@@ -157,6 +157,21 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let p = index(t.p(), var(&i.var), site.clone());
             let (_, ty) = shared::array(&t.ty);
             Dual { term: t.bind(let_(i, s, tuple([p, l]))), ty }
+        }
+
+        // {t with [i] = s}      ⟨a,L⟩ = D(t); ⟨b,M⟩ = D(s)
+        //   {a with [i] = b}                                λ̲v. {L • v with [i] = M • v}
+        Term::Update { array, index, value, site } => {
+            let (t, s) = (d.sub(array)?, d.sub(value)?);
+            let is = shared::indices(d, index)?;
+            let l = d.env();
+            let (whole, part) = (d.tangent(&t.ty), d.tangent(&s.ty));
+            let z = LBinder::new(d.supply.fresh("z"), whole.clone());
+            let u = LBinder::new(d.supply.fresh("u"), part);
+            let put = shared::put(d, &whole, lin::var(&z.var), &shared::names(&is), lin::var(&u.var));
+            let l = d.lambda("v", l, |v| lin::let_(z, t.at(v.clone()), lin::let_(u, s.at(v), put)));
+            let p = update(t.p(), shared::names(&is), s.p(), site.clone());
+            Dual { term: t.bind(s.bind(shared::let_indices(is, tuple([p, l])))), ty: t.ty.clone() }
         }
 
         // [t1, …, tk]           ⟨pi,Li⟩ = D(ti)

@@ -6,7 +6,7 @@ use crate::context::{D, Dual, bind_all};
 use crate::error::{AdError, Reason};
 use crate::prim::{d_op_transposed, sum};
 use crate::shared;
-use lang::core::make::{build, if_, index, int, lam, let_, proj, tuple, var};
+use lang::core::make::{build, if_, index, int, lam, let_, lin_lam, proj, tuple, update, var};
 use lang::core::{Binder, Term, Tm};
 use lang::size::Size;
 use lang::target::{Direction, LBinder, LinTerm, make as lin};
@@ -175,6 +175,21 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             let l = d.on(&ty, |w| t.at(lin::onehot(n, var(&i.var), w)));
             let p = index(t.p(), var(&i.var), site.clone());
             Dual { term: t.bind(let_(i, s, tuple([p, l]))), ty }
+        }
+
+        // {t with [i] = s}      ⟨a,L⟩ = D(t); ⟨b,M⟩ = D(s)
+        //   {a with [i] = b}                                λ̲w. L • {w with [i] = 0̲} + M • (w[i])
+        Term::Update { array, index, value, site } => {
+            let (t, s) = (d.sub(array)?, d.sub(value)?);
+            let is = shared::indices(d, index)?;
+            let names = shared::names(&is);
+            let (whole, zero) = (d.tangent(&t.ty), d.zero(&s.ty));
+            let w = LBinder::new(d.supply.fresh("w"), whole.clone());
+            let rest = shared::put(d, &whole, lin::var(&w.var), &names, zero);
+            let at = names.iter().fold(lin::var(&w.var), |w, i| lin::index(w, i.clone()));
+            let l = lin_lam(w, lin::plus(t.at(rest), s.at(at)));
+            let p = update(t.p(), names, s.p(), site.clone());
+            Dual { term: t.bind(s.bind(shared::let_indices(is, tuple([p, l])))), ty: t.ty.clone() }
         }
 
         // [t1, …, tk]           ⟨pi,Li⟩ = D(ti)

@@ -138,6 +138,28 @@ pub fn result(d: &mut D, op: Prim) -> Binder {
 
 // ---- arrays
 
+/// i, … = the indices of an update, each bound once.
+pub fn indices(d: &mut D, index: &[Tm]) -> Result<Vec<(Binder, Tm)>, AdError> {
+    let each = |i: &Tm| Ok((Binder::new(d.supply.fresh("i"), Type::Int), d.primal(i)?));
+    index.iter().map(each).collect()
+}
+pub fn names(is: &[(Binder, Tm)]) -> Vec<Tm> {
+    is.iter().map(|(i, _)| var(&i.var)).collect()
+}
+pub fn let_indices(is: Vec<(Binder, Tm)>, body: Tm) -> Tm {
+    is.into_iter().rev().fold(body, |body, (i, t)| let_(i, t, body))
+}
+
+/// {z̲ with [i, …] = u̲}, both linear: build n (λk. if k = i then {z̲[k] with […] = u̲} else z̲[k]).
+pub fn put(d: &mut D, of: &LType, z: Lin, is: &[Tm], u: Lin) -> Lin {
+    let (Some((i, rest)), LType::Array(n, element)) = (is.split_first(), of) else { return u };
+    let k = d.supply.fresh("k");
+    let at = lin::index(z, var(&k));
+    let new = put(d, element, at.clone(), rest, u);
+    let here = lang::core::make::prim(Prim::IEq, [var(&k), i.clone()]);
+    lin::build(k, n.clone(), lin::if_(here, new, at))
+}
+
 /// [p1, …, pk] : [k]τ for ⟨pi, Li⟩ = D(ti)
 pub fn array_of(d: &D, ty: &Type, ts: &[Sub]) -> Tm {
     let (_, element) = array(ty);

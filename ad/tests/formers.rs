@@ -2,7 +2,7 @@
 
 mod common;
 use common::*;
-use lang::core::make::{app, bool, if_, int, lin_app, lin_lam, prim, proj, real, tuple};
+use lang::core::make::{app, bool, if_, int, lin_app, lin_lam, prim, proj, real, tuple, update};
 use lang::core::{Extremum, Program, Term};
 use lang::diag::Failure;
 use lang::eval::Value;
@@ -109,8 +109,8 @@ fn arrays() {
         build(s, Size::constant(3), |_, i| mul(sin(mul(at(&xs, &i), y)), prim(Prim::IntToReal, [i])))
     }));
     // matrix of a vector, and an array of pairs
-    let matrix = Type::array(Size::constant(2), vector(3));
-    check(&program(vec![vector(3)], xs(), matrix, |s, x| {
+    let matrix = || Type::array(Size::constant(2), vector(3));
+    check(&program(vec![vector(3)], xs(), matrix(), |s, x| {
         let xs = x[0].clone();
         build(s, Size::constant(2), |s, i| build(s, Size::constant(3), |_, j| mul(at(&xs, &i), at(&xs, &j))))
     }));
@@ -133,6 +133,19 @@ fn arrays() {
         sum(s, Size::constant(0), |_, _| x)
     }));
     assert_eq!(j.reverse, [[0.0]]);
+    // {xs with [1] = xs[0] * y}, and an element of a matrix that is overwritten twice
+    check(&program(vec![vector(3), REAL], vec![xs().remove(0), r(0.7)], vector(3), |_, x| {
+        let v = mul(at(&x[0], &int(0)), x[1].clone());
+        update(x[0].clone(), [int(1)], v, site())
+    }));
+    check(&program(vec![vector(3), REAL], vec![xs().remove(0), r(0.7)], matrix(), |s, x| {
+        let (xs, y) = (x[0].clone(), x[1].clone());
+        let m = build(s, Size::constant(2), |s, i| {
+            build(s, Size::constant(3), |_, j| mul(at(&xs, &i), at(&xs, &j)))
+        });
+        let once = update(m, [int(1), int(2)], sin(y.clone()), site());
+        update(once, [int(1), int(2)], mul(y.clone(), y), site())
+    }));
     check(&program(vec![vector(3)], xs(), Type::array(Size::constant(3), Type::Int), |_, x| {
         Arc::new(Term::Argsort(x[0].clone()))
     }));

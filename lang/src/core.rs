@@ -63,6 +63,8 @@ pub enum Term {
     Build { index: Var, bound: Size, body: Tm },
     /// t[s]; the site is reported when s is outside 0..n
     Index(Tm, Tm, Site),
+    /// {t with [i, …] = v}: t with v in the place of t[i, …]; the site is reported when an index is out of range
+    Update { array: Tm, index: Vec<Tm>, value: Tm, site: Site },
     /// [t1, …, tk] : [k]τ, with the element type
     Array(Type, Vec<Tm>),
     /// Σ_{i<n} t : real, added in the order of i
@@ -165,6 +167,9 @@ pub mod make {
     }
     pub fn index(a: Tm, i: Tm, site: Site) -> Tm {
         Arc::new(Term::Index(a, i, site))
+    }
+    pub fn update(array: Tm, index: impl IntoIterator<Item = Tm>, value: Tm, site: Site) -> Tm {
+        Arc::new(Term::Update { array, index: index.into_iter().collect(), value, site })
     }
     pub fn sum(index: Var, bound: Size, body: Tm) -> Tm {
         Arc::new(Term::Sum { index, bound, body })

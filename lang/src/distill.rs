@@ -269,6 +269,11 @@ impl Distill<'_> {
                 indices.reverse();
                 ExprKind::Index(b(self.term(array, names, false)), indices)
             }
+            Term::Update { array, index, value, .. } => ExprKind::ArrayUpdate {
+                array: b(self.term(array, names, false)),
+                index: index.iter().map(|i| self.term(i, names, true)).collect(),
+                value: b(self.term(value, names, true)),
+            },
             Term::Array(ty, ts) if ts.is_empty() => {
                 let ty = types::ty(&Type::array(Size::constant(0), ty.clone()), names);
                 ExprKind::As(b(some(ExprKind::Array(vec![]))), ty)

@@ -80,6 +80,7 @@ pub fn type_of(t: &Tm, scope: &mut Scope, program: &Program) -> Type {
             Type::Array(_, t) => (*t).clone(),
             other => panic!("compiler bug: index into {other:?}"),
         },
+        Term::Update { array, .. } => type_of(array, scope, program),
         Term::Array(ty, ts) => Type::array(Size::constant(ts.len() as i64), ty.clone()),
         Term::Sum { .. } | Term::Extremum { .. } => Type::Real,
         Term::Loop { state, index, bound, body, .. } => {

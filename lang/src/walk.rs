@@ -92,6 +92,12 @@ pub fn map_term<M: Mapper + ?Sized>(m: &mut M, t: &Tm) -> Tm {
             Term::Build { index: m.bind(index), bound, body: m.term(body) }
         }
         Term::Index(a, i, site) => Term::Index(m.term(a), m.term(i), site.clone()),
+        Term::Update { array, index, value, site } => Term::Update {
+            array: m.term(array),
+            index: index.iter().map(|i| m.term(i)).collect(),
+            value: m.term(value),
+            site: site.clone(),
+        },
         Term::Array(ty, ts) => Term::Array(m.ty(ty), ts.iter().map(|t| m.term(t)).collect()),
         Term::Sum { index, bound, body } => {
             let bound = m.size(bound);

@@ -239,21 +239,10 @@ impl<'s> Elaborate<'s> {
                 is.iter().fold(a, |a, i| index(a, self.term(i), site.clone()))
             }
             K::ArrayUpdate { array, index, value } => {
-                let mut around = vec![];
                 let a = self.term(array);
-                let ty = self.ty(&array.ty, array.span);
-                let a = self.named(a, ty.clone(), "a", &mut around);
-                let mut is = vec![];
-                for i in index {
-                    let i = self.term(i);
-                    is.push(self.named(i, Type::Int, "i", &mut around));
-                }
+                let is: Vec<Tm> = index.iter().map(|i| self.term(i)).collect();
                 let v = self.term(value);
-                let vt = self.ty(&value.ty, value.span);
-                let v = self.named(v, vt, "v", &mut around);
-                let site = self.site(span);
-                let updated = self.update(a, &ty, &is, v, &site);
-                wrap(around, updated)
+                update(a, is, v, self.site(span))
             }
             K::Slice { array, from, length } => {
                 let mut around = vec![];

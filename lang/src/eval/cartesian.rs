@@ -5,6 +5,7 @@ use super::number::{Answer, Atom, Number};
 use super::value::{Closure, LinClosure, LinValue, Value};
 use super::{Eval, EvalError, Limit, Machine, bug};
 use crate::core::{Binder, Extremum, Lit, Term, Tm};
+use crate::diag::{Failure, Site};
 use crate::name::{Name, Supply, Var};
 use crate::prim::{Lowering, Prim};
 use crate::size::Size;
@@ -69,13 +70,14 @@ impl Machine<'_> {
                 }
                 let Some(elements) = a.as_array() else { return bug("index into no array") };
                 self.cost.elements += 1;
-                usize::try_from(i).ok().and_then(|i| elements.get(i)).cloned().ok_or_else(|| {
-                    EvalError::Failed {
-                        failure: crate::diag::Failure::IndexOutOfRange,
-                        site: site.clone(),
-                        details: vec![i, elements.len() as i64],
-                    }
-                })
+                Ok(elements[place(i, elements.len(), site)?].clone())
+            }
+            Term::Update { array, index, value, site } => {
+                let array = self.term(array, env)?;
+                let index: Vec<i64> = index.iter().map(|i| self.int(i, env)).collect::<Eval<_>>()?;
+                let value = self.term(value, env)?;
+                self.cost.elements += 1;
+                updated(&array, &index, value, site)
             }
             Term::Array(_, ts) => {
                 self.cost.elements += ts.len() as u64;
@@ -404,6 +406,28 @@ impl Machine<'_> {
 
 fn number<N: Number>(x: f64) -> Eval<N> {
     N::of(x).ok_or_else(|| EvalError::Inexact { operation: format!("the number {x}") })
+}
+
+/// Where in an array of a length the index is.
+fn place(i: i64, length: usize, site: &Site) -> Eval<usize> {
+    usize::try_from(i).ok().filter(|i| *i < length).ok_or_else(|| EvalError::Failed {
+        failure: Failure::IndexOutOfRange,
+        site: site.clone(),
+        details: vec![i, length as i64],
+    })
+}
+
+/// {a with [i, …] = v}
+fn updated<N: Number>(a: &Value<N>, index: &[i64], v: Value<N>, site: &Site) -> Eval<Value<N>> {
+    let Some((i, rest)) = index.split_first() else { return Ok(v) };
+    if let Value::Unread = a {
+        return Ok(Value::Unread);
+    }
+    let Some(elements) = a.as_array() else { return bug("update of no array") };
+    let i = place(*i, elements.len(), site)?;
+    let mut elements = elements.to_vec();
+    elements[i] = updated(&elements[i], rest, v, site)?;
+    Ok(Value::array(elements))
 }
 
 fn component<N: Number>(v: &Value<N>, i: usize) -> Eval<Value<N>> {

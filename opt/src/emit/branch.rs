@@ -1,6 +1,7 @@
 //! Branches with results: scalars are results of the `if`, arrays are stored into buffers made before it.
 
 use super::place::Ev;
+use super::update::others;
 use super::{Emitter, Error};
 use lang::core::{Term, Tm};
 use lang::loops::{Operand, Val};
@@ -8,16 +9,8 @@ use lang::prim::Scalar;
 use lang::types::Type;
 
 impl Emitter<'_> {
-    /// Two arms with results: scalars are results of the `if`, arrays are stored into buffers made before it.
-    pub(super) fn if_value(
-        &mut self,
-        c: Operand,
-        a: &Tm,
-        b: &Tm,
-        ty: &Type,
-        name: &str,
-    ) -> Result<Ev, Error> {
-        let result = self.arm_results(ty, name)?;
+    /// Two arms with results: scalars are results of the `if`, arrays are stored into their places.
+    pub(super) fn if_into(&mut self, c: Operand, a: &Tm, b: &Tm, result: Ev) -> Result<Ev, Error> {
         let mut dsts = vec![];
         scalars(&result, &mut dsts);
         let arm = |e: &mut Self, t: &Tm| -> Result<_, Error> {
@@ -51,13 +44,18 @@ impl Emitter<'_> {
     /// One arm: arrays into the buffers, scalars in order into `values`.
     pub(super) fn arm(&mut self, t: &Tm, result: &Ev, values: &mut Vec<Operand>) -> Result<(), Error> {
         match (&**t, result) {
-            (Term::Let(..), _) => {
-                let t = self.lets(t)?;
-                self.arm(&t, result, values)
-            }
+            (Term::Let(..), _) => self.with_spare(self.spare.clone(), |e| {
+                let t = e.lets(t)?;
+                e.arm(&t, result, values)
+            }),
             (Term::Tuple(ts), Ev::Tuple(rs)) => {
-                ts.iter().zip(rs).try_for_each(|(t, r)| self.arm(t, r, values))
+                for (i, (t, r)) in ts.iter().zip(rs).enumerate() {
+                    let spare = self.spare_beside(others(ts, i));
+                    self.with_spare(spare, |e| e.arm(t, r, values))?;
+                }
+                Ok(())
             }
+            (Term::Update { .. }, _) => self.put(t, result),
             (Term::Unread(_), _) => {
                 let mut dsts = vec![];
                 scalars(result, &mut dsts);

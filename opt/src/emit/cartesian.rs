@@ -1,6 +1,7 @@
 //! Emission of Cartesian terms: [`Emitter::eval`] gives a value, [`Emitter::put`] stores one into a place.
 
 use super::place::Ev;
+use super::update::others;
 use super::{Emitter, Error};
 use lang::core::{Extremum, Lit, Term, Tm};
 use lang::diag::{Failure, Site};
@@ -9,7 +10,7 @@ use lang::name::Var;
 use lang::prim::{Lowering, Prim, Scalar};
 use lang::size::Size;
 use lang::types::Type;
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The path a view takes below its element: projections.
 type View = (Var, Vec<usize>);
@@ -33,10 +34,10 @@ impl Emitter<'_> {
             Term::Lit(Lit::Real(x)) => Ev::Scalar(Operand::Real(*x)),
             Term::Lit(Lit::Int(k)) => Ev::Scalar(Operand::Int(*k)),
             Term::Lit(Lit::Bool(b)) => Ev::Scalar(Operand::Bool(*b)),
-            Term::Let(..) => {
-                let t = self.lets(t)?;
-                self.eval_named(&t, name)?
-            }
+            Term::Let(..) => self.with_spare(HashSet::new(), |e| {
+                let t = e.lets(t)?;
+                e.eval_named(&t, name)
+            })?,
             Term::Tuple(ts) => {
                 Ev::Tuple(ts.iter().map(|t| self.eval_named(t, name)).collect::<Result<_, _>>()?)
             }
@@ -48,7 +49,8 @@ impl Emitter<'_> {
             Term::If(c, a, b) => {
                 let ty = self.type_of(t);
                 let c = self.operand(c)?;
-                self.if_value(c, a, b, &ty, name)?
+                let result = self.arm_results(&ty, name)?;
+                self.with_spare(HashSet::new(), |e| e.if_into(c, a, b, result))?
             }
             Term::Build { index, bound, body } => match self.view(index, bound, body) {
                 Some((array, path)) => path.iter().fold(self.vars[&array].clone(), |ev, i| ev.proj(*i)),
@@ -70,7 +72,7 @@ impl Emitter<'_> {
                 let place = a.at(i);
                 self.value_at(&place)
             }
-            Term::Array(..) => {
+            Term::Update { .. } | Term::Array(..) => {
                 let ty = self.type_of(t);
                 let place = self.alloc(&ty, name)?;
                 self.put(t, &place)?;
@@ -187,13 +189,18 @@ impl Emitter<'_> {
     pub(super) fn lets(&mut self, t: &Tm) -> Result<Tm, Error> {
         let mut t = t.clone();
         while let Term::Let(x, a, b) = &*t.clone() {
+            let mark = self.proc.bufs.len();
             let ev = match self.places.remove(&x.var) {
                 Some(place) if is_making(a) => {
                     self.put(a, &place)?;
                     place
                 }
-                _ => self.eval_named(a, &x.var.name)?,
+                _ => match self.let_update(a, b, &x.ty, &x.var.name)? {
+                    Some(ev) => ev,
+                    None => self.eval_named(a, &x.var.name)?,
+                },
             };
+            self.own(&ev, mark);
             self.bind(&x.var, ev, &x.ty);
             t = b.clone();
         }
@@ -210,10 +217,19 @@ impl Emitter<'_> {
                     last = b;
                 }
                 self.slots(last, place);
-                let t = self.lets(t)?;
-                self.put(&t, place)
+                self.with_spare(self.spare.clone(), |e| {
+                    let t = e.lets(t)?;
+                    e.put(&t, place)
+                })
             }
-            Term::Tuple(ts) => ts.iter().enumerate().try_for_each(|(i, t)| self.put(t, &place.proj(i))),
+            Term::Tuple(ts) => {
+                for (i, t) in ts.iter().enumerate() {
+                    let spare = self.spare_beside(others(ts, i));
+                    self.with_spare(spare, |e| e.put(t, &place.proj(i)))?;
+                }
+                Ok(())
+            }
+            Term::Update { .. } => self.put_update(t, place),
             Term::Build { index, bound, body } => {
                 if let Some((array, path)) = self.view(index, bound, body) {
                     let ev = path.iter().fold(self.vars[&array].clone(), |ev, i| ev.proj(*i));

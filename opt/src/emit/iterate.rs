@@ -1,12 +1,14 @@
 //! Sequential loops: scalars of the state are carried, arrays of it live in buffers.
 
 use super::place::Ev;
+use super::update::{buffers, others, same};
 use super::{Emitter, Error};
 use lang::core::{Binder, Term, Tm};
-use lang::loops::{Block, Carried, CarriedKind, Operand, Parallel, Stmt, Val, While};
+use lang::loops::{Block, Buf, Carried, CarriedKind, Operand, Parallel, Stmt, Val, While};
 use lang::name::Var;
 use lang::size::Size;
 use lang::types::Type;
+use std::collections::HashSet;
 
 impl Emitter<'_> {
     /// A sequential loop: scalars of the state are carried, arrays of it live in a buffer that each step overwrites when it has
@@ -27,13 +29,15 @@ impl Emitter<'_> {
         self.for_loop(&index_name, n, false, Parallel::No, |e, i| {
             e.bind(index, Ev::Scalar(i), &Type::Int);
             e.bind(&state.var, s.inside.clone(), &state.ty);
+            e.spare = buffers(&s.inside).into_iter().collect();
             let pair = e.lets(body)?;
             let (next, out) = match &*pair {
                 Term::Tuple(ts) => (ts[0].clone(), ts[1].clone()),
                 _ => return Err(Error::bug("a loop body in normal form is a pair")),
             };
-            e.put(&out, &outs.at_or_unit(i))?;
-            let next = e.next_state(&next, &s)?;
+            let spare = e.spare_beside([&next]);
+            e.with_spare(spare, |e| e.put(&out, &outs.at_or_unit(i)))?;
+            let next = e.next_state(&next, &s, &state.ty)?;
             Ok(s.carry(next))
         })?;
         Ok(Ev::Tuple(vec![s.after.clone(), outs]))
@@ -44,11 +48,12 @@ impl Emitter<'_> {
         let s = self.state(&init, &state.ty, &state.var.name)?;
         self.bind(&state.var, s.inside.clone(), &state.ty);
         self.open_arm();
-        let cond = self.operand(cond)?;
+        let cond = self.with_spare(HashSet::new(), |e| e.operand(cond))?;
         let (cond_block, _) = self.close_arm();
         self.blocks.push(vec![]);
         self.open_loop();
-        let next = self.next_state(body, &s)?;
+        let spare = buffers(&s.inside).into_iter().collect();
+        let next = self.with_spare(spare, |e| e.next_state(body, &s, &state.ty))?;
         let sums = self.close_loop();
         debug_assert!(sums.is_empty(), "a Cartesian body touches no outer cell");
         let body: Block = self.blocks.pop().expect("the loop's block");
@@ -95,13 +100,22 @@ impl Emitter<'_> {
         })
     }
 
-    /// Computes the next state: arrays first into buffers of their own, then over the old ones.
-    pub(super) fn next_state(&mut self, next: &Tm, s: &State) -> Result<Vec<Operand>, Error> {
+    /// Computes the next state: updates in place, other arrays first into buffers of their own, then over the old ones.
+    pub(super) fn next_state(&mut self, next: &Tm, s: &State, ty: &Type) -> Result<Vec<Operand>, Error> {
         let t = self.lets(next)?;
         let mut scalars = vec![];
         let mut copies = vec![];
-        self.next_part(&t, &s.inside, &mut scalars, &mut copies)?;
-        for (from, to) in copies {
+        self.next_part(&t, &s.inside, ty, &mut scalars, &mut copies)?;
+        // A part of the old state that moves to another place moves aside first.
+        let written: Vec<Buf> = copies.iter().flat_map(|(_, to, _)| buffers(to)).collect();
+        for (from, to, ty) in &mut copies {
+            if !same(from, to) && buffers(from).iter().any(|b| written.contains(b)) {
+                let aside = self.alloc(ty, "aside")?;
+                self.copy(from, &aside)?;
+                *from = aside;
+            }
+        }
+        for (from, to, _) in copies {
             self.copy(&from, &to)?;
         }
         Ok(scalars)
@@ -111,16 +125,26 @@ impl Emitter<'_> {
         &mut self,
         t: &Tm,
         inside: &Ev,
+        ty: &Type,
         scalars: &mut Vec<Operand>,
-        copies: &mut Vec<(Ev, Ev)>,
+        copies: &mut Vec<(Ev, Ev, Type)>,
     ) -> Result<(), Error> {
-        match (&**t, inside) {
-            (Term::Tuple(ts), Ev::Tuple(parts)) => {
-                ts.iter().zip(parts).try_for_each(|(t, p)| self.next_part(t, p, scalars, copies))
+        match (&**t, inside, ty) {
+            (Term::Tuple(ts), Ev::Tuple(parts), Type::Tuple(tys)) => {
+                for (i, ((t, p), ty)) in ts.iter().zip(parts).zip(tys.iter()).enumerate() {
+                    let spare = self.spare_beside(others(ts, i));
+                    self.with_spare(spare, |e| e.next_part(t, p, ty, scalars, copies))?;
+                }
+                Ok(())
+            }
+            (Term::Update { .. } | Term::If(..), _, Type::Array(..))
+                if self.spare_root(t, t, &[]).is_some_and(|place| same(&place, inside)) =>
+            {
+                self.put(t, inside)
             }
             _ => {
                 let ev = self.eval(t)?;
-                self.next_value(&ev, inside, scalars, copies);
+                self.next_value(&ev, inside, ty, scalars, copies);
                 Ok(())
             }
         }
@@ -130,15 +154,18 @@ impl Emitter<'_> {
         &mut self,
         ev: &Ev,
         inside: &Ev,
+        ty: &Type,
         scalars: &mut Vec<Operand>,
-        copies: &mut Vec<(Ev, Ev)>,
+        copies: &mut Vec<(Ev, Ev, Type)>,
     ) {
-        match (ev, inside) {
-            (Ev::Scalar(o), _) => scalars.push(*o),
-            (Ev::Tuple(vs), Ev::Tuple(parts)) => {
-                vs.iter().zip(parts).for_each(|(v, p)| self.next_value(v, p, scalars, copies));
+        match (ev, inside, ty) {
+            (Ev::Scalar(o), _, _) => scalars.push(*o),
+            (Ev::Tuple(vs), Ev::Tuple(parts), Type::Tuple(ts)) => {
+                for ((v, p), t) in vs.iter().zip(parts).zip(ts.iter()) {
+                    self.next_value(v, p, t, scalars, copies);
+                }
             }
-            _ => copies.push((ev.clone(), inside.clone())),
+            _ => copies.push((ev.clone(), inside.clone(), ty.clone())),
         }
     }
 }

@@ -9,6 +9,7 @@
 //! | [`linear`], [`linear_loop`] | linear terms: one arm per emit equation |
 //! | [`destination`] | fresh accumulators, elements, what is not written yet |
 //! | [`apply`] | a linear map applied to a value |
+//! | [`update`] | updates of arrays in place |
 //! | [`alias`] | when a linear variable's accumulator is a part of the destination |
 
 mod alias;
@@ -21,20 +22,21 @@ mod iterate;
 mod linear;
 mod linear_loop;
 mod place;
+mod update;
 
 use crate::Error;
 use cell::{Cell, Region};
 use lang::core::{Def, Program, Tm};
 use lang::diag::{Failure, Site};
 use lang::leaves::leaves;
-use lang::loops::{Block, BufInfo, BufKind, For, Op, Operand, Parallel, Param, Proc, Stmt, Val};
+use lang::loops::{Block, Buf, BufInfo, BufKind, For, Op, Operand, Parallel, Param, Proc, Stmt, Val};
 use lang::name::{Name, Supply, Var};
 use lang::prim::Scalar;
 use lang::size::Size;
 use lang::types::Type;
 use lang::typing::Scope;
 use place::{Ev, Lv, Slice};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 /// The sizes in the shapes of an entry point's parameters and result that are neither a constant nor one of its variables, in the
 /// order of their first appearance. Shapes are fixed at entry, so the caller passes their values.
@@ -65,6 +67,7 @@ pub fn emit(def: &Def, program: &Program) -> Result<Proc, Error> {
         cells: vec![],
         regions: vec![],
         fresh: vec![],
+        spare: HashSet::new(),
         supply: def.supply.clone(),
         failures: HashMap::new(),
     };
@@ -114,6 +117,8 @@ struct Emitter<'p> {
     regions: Vec<Region>,
     /// Whether a destination has not been written yet (by number).
     fresh: Vec<bool>,
+    /// The buffers that may be overwritten ([`update`]).
+    spare: HashSet<Buf>,
     supply: Supply,
     failures: HashMap<(Failure, Site), usize>,
 }
@@ -204,7 +209,7 @@ impl Emitter<'_> {
         let i = self.proc.val(Scalar::Int, index);
         self.blocks.push(vec![]);
         self.open_loop();
-        let carried = f(self, Operand::Val(i))?;
+        let carried = self.with_spare(HashSet::new(), |e| f(e, Operand::Val(i)))?;
         let sums = self.close_loop();
         let body = self.blocks.pop().expect("the loop's block");
         let carried = carried.into_iter().chain(sums).collect();

@@ -147,6 +147,17 @@ impl Normaliser<'_> {
                     }
                 }
             }
+            Term::Update { array, index, value, site } => {
+                let a = self.term(array, env, name)?;
+                let is: Result<Vec<Tm>, Error> =
+                    index.iter().map(|i| self.term(i, env, "i")?.reify()).collect();
+                let v = self.term(value, env, "v")?;
+                if !a.is_data() || !v.is_data() {
+                    return Err(Error::unsupported("an update of an array that holds functions"));
+                }
+                let ty = a.ty()?;
+                Ok(self.bind(make::update(a.reify()?, is?, v.reify()?, site.clone()), &ty, name))
+            }
             Term::Array(ty, ts) => {
                 let ty = self.ty(ty, env)?;
                 let vs: Result<Vec<V>, Error> = ts.iter().map(|t| self.term(t, env, name)).collect();

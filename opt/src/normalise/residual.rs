@@ -187,6 +187,7 @@ impl Normaliser<'_> {
             | Term::Lam(..)
             | Term::App(..)
             | Term::If(..)
+            | Term::Update { .. }
             | Term::Array(..)
             | Term::Sum { .. }
             | Term::Extremum { .. }

@@ -243,6 +243,7 @@ impl Simplifier<'_> {
             Term::Inject(..) | Term::Case(..) | Term::Lam(..) | Term::App(..) | Term::If(..) => {
                 self.opaque(t)
             }
+            Term::Update { .. } => self.opaque(t),
             Term::Build { .. } | Term::Array(..) | Term::Sum { .. } | Term::Extremum { .. } => self.opaque(t),
             Term::Loop { .. } | Term::While { .. } | Term::Argsort(_) | Term::Check { .. } => self.opaque(t),
             Term::Call { .. } | Term::Diff { .. } | Term::Detach(_) | Term::LinApp(..) => self.opaque(t),

@@ -234,9 +234,11 @@ impl Mapper for Binders {
             Term::App(..) | Term::Prim(..) | Term::If(..) | Term::Index(..) | Term::Array(..) => {
                 map_term(self, t)
             }
-            Term::Argsort(_) | Term::Check { .. } | Term::Call { .. } | Term::Diff { .. } => {
-                map_term(self, t)
-            }
+            Term::Update { .. }
+            | Term::Argsort(_)
+            | Term::Check { .. }
+            | Term::Call { .. }
+            | Term::Diff { .. } => map_term(self, t),
             Term::Detach(_) | Term::LinApp(..) | Term::Unread(_) | Term::Zero(_) => map_term(self, t),
         }
     }

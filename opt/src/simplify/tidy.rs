@@ -115,7 +115,10 @@ impl Mapper for Uses {
             Term::Lit(_) | Term::Tuple(_) | Term::Proj(..) | Term::Inject(..) | Term::App(..) => {
                 map_term(self, t);
             }
-            Term::Prim(..) | Term::Index(..) | Term::Array(..) | Term::Argsort(_) | Term::Call { .. } => {
+            Term::Prim(..) | Term::Index(..) | Term::Update { .. } | Term::Array(..) => {
+                map_term(self, t);
+            }
+            Term::Argsort(_) | Term::Call { .. } => {
                 map_term(self, t);
             }
             Term::Diff { .. } | Term::Detach(_) | Term::LinApp(..) | Term::Unread(_) | Term::Zero(_) => {

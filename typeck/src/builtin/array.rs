@@ -110,6 +110,30 @@ pub const ROWS: &[Row] = &[
         doc: "n rows of m elements",
     },
     Row {
+        name: "scatter",
+        header: "['a, n, m] (dst : [n]'a) (is : [m]int) (vs : [m]'a) : [n]'a",
+        body: Text(
+            "loop d = dst for k < m do let i = is[k] in if 0 <= i && i < n then {d with [i] = vs[k]} else d",
+        ),
+        doc: "dst with vs[k] at is[k]; the last of several wins, indices out of range are ignored",
+    },
+    Row {
+        name: "scatter_add",
+        header: "[n, m] (dst : real^n) (is : [m]int) (vs : real^m) : real^n",
+        body: Text(
+            "loop d = dst for k < m do let i = is[k] in if 0 <= i && i < n then {d with [i] = d[i] + vs[k]} else d",
+        ),
+        doc: "dst with vs[k] added at is[k]; indices out of range are ignored",
+    },
+    Row {
+        name: "histogram",
+        header: "['a, n, m] (op : 'a -> 'a -> 'a) (dst : [n]'a) (is : [m]int) (vs : [m]'a) : [n]'a",
+        body: Text(
+            "loop d = dst for k < m do let i = is[k] in if 0 <= i && i < n then {d with [i] = op d[i] vs[k]} else d",
+        ),
+        doc: "the elements of vs combined by op with those of dst at their indices; indices out of range are ignored",
+    },
+    Row {
         name: "outer",
         header: "[n, m] (x : real^n) (y : real^m) : real^(n, m)",
         body: Text("[ x[i] * y[j] | i < n, j < m ]"),

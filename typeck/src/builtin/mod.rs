@@ -194,6 +194,12 @@ impl Mapper for Instance<'_> {
                 // (build n (j. t))[i] with i an index of the same range stays: the optimiser fuses.
                 Arc::new(Term::Index(a, i, self.site.clone()))
             }
+            Term::Update { array, index, value, .. } => Arc::new(Term::Update {
+                array: self.term(array),
+                index: index.iter().map(|i| self.term(i)).collect(),
+                value: self.term(value),
+                site: self.site.clone(),
+            }),
             Term::Check { cond, failure, details, body, .. } => Arc::new(Term::Check {
                 cond: self.term(cond),
                 failure: failure.clone(),

@@ -109,6 +109,20 @@ impl Checker<'_> {
                 self.expect(ctx, i, "the index", &Type::Int, &here)?;
                 Ok((**element).clone())
             }
+            // t : [n]…τ   i, … : int   v : τ   ⟹   {t with [i, …] = v} : [n]…τ
+            Term::Update { array, index, value, site: _ } => {
+                let found = self.term(ctx, array)?;
+                let mut element = found.clone();
+                for i in index {
+                    self.expect(ctx, i, "the index", &Type::Int, &here)?;
+                    element = match element {
+                        Type::Array(_, t) => (*t).clone(),
+                        other => return here.fail(format!("update of {other:?}")),
+                    };
+                }
+                self.expect(ctx, value, "the new element", &element, &here)?;
+                Ok(found)
+            }
             Term::Array(ty, ts) => {
                 let element = self.well_formed(ctx, ty, &here)?;
                 for t in ts {
@@ -334,6 +348,7 @@ fn rule_of(t: &Arc<Term>) -> Rule {
         Term::If(..) => Rule::If,
         Term::Build { .. } => Rule::Build,
         Term::Index(..) => Rule::Index,
+        Term::Update { .. } => Rule::Update,
         Term::Array(..) => Rule::Array,
         Term::Sum { .. } => Rule::Sum,
         Term::Extremum { .. } => Rule::Extremum,

@@ -34,6 +34,7 @@ rules! {
     If = "if",
     Build = "build",
     Index = "index",
+    Update = "update",
     Array = "array",
     Sum = "sum",
     Extremum = "extremum",

@@ -114,6 +114,7 @@ fn accepted(v: &Vars) -> Vec<(Tm, Type)> {
             }),
             Type::Real,
         ),
+        (update(var(&v.xs.var), [int(0)], real(1.0), site()), v.vector()),
         (Arc::new(Term::Argsort(var(&v.xs.var))), Type::array(n.clone(), Type::Int)),
         (
             Arc::new(Term::Check {
@@ -210,6 +211,9 @@ fn rejected(v: &Vars) -> Vec<(Rule, Tm)> {
         (Rule::Build, build(v.i.clone(), x.var.clone().into(), real(1.0))),
         (Rule::Index, v.item(real(1.0))),
         (Rule::Index, index(real(1.0), int(0), site())),
+        (Rule::Update, update(var(&v.xs.var), [int(0)], int(1), site())),
+        (Rule::Update, update(var(&v.xs.var), [real(0.0)], real(1.0), site())),
+        (Rule::Update, update(var(&v.xs.var), [int(0), int(0)], real(1.0), site())),
         (Rule::Array, Arc::new(Term::Array(Type::Real, vec![int(1)]))),
         (Rule::Sum, sum(v.i.clone(), n.clone(), i())),
         (Rule::Extremum, Arc::new(extremum)),

@@ -22,31 +22,6 @@ impl Elaborate<'_> {
         })
     }
 
-    /// {a with [i, …] = v}: build n (k. if k = i then v else a[k]), i in range.
-    pub(super) fn update(&mut self, a: Tm, ty: &Type, is: &[Tm], v: Tm, site: &Site) -> Tm {
-        let (Some((i, rest)), Type::Array(n, element)) = (is.split_first(), ty) else { return v };
-        let k = self.inf.supply.fresh("k");
-        // The element read checks i; where nothing is left to read the check stands alone.
-        let new = if rest.is_empty() {
-            v
-        } else {
-            self.update(index(a.clone(), i.clone(), site.clone()), element, rest, v, site)
-        };
-        let here = self.int_equal(var(&k), i.clone());
-        let body = if_(here, new, index(a, var(&k), site.clone()));
-        let built = build(k, n.clone(), body);
-        let length = lang::core::make::size(n);
-        let low = self.compare("<=", int(0), i.clone());
-        let high = self.compare("<", i.clone(), length.clone());
-        Arc::new(Term::Check {
-            cond: if_(low, high, bool(false)),
-            failure: Failure::IndexOutOfRange,
-            details: vec![i.clone(), length],
-            site: site.clone(),
-            body: built,
-        })
-    }
-
     /// e as τ: the outer sizes are compared at run time, where they are not known to agree.
     pub(super) fn assert_sizes(&mut self, e: &Te, want: &T, span: Span) -> Tm {
         let t = self.term(e);
