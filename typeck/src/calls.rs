@@ -8,7 +8,7 @@ use crate::env::{Env, Local, Scheme, Types};
 use crate::infer::{Infer, Why, flatten, lam, wrap};
 use crate::suggest;
 use crate::tree::{Head, K, P, Te};
-use crate::ty::T;
+use crate::ty::{T, is_size_meta};
 use lang::diag::{Diagnostic, Span};
 use lang::prim::Prim;
 use lang::size::Size;
@@ -17,6 +17,9 @@ use std::collections::HashMap;
 
 /// Names of the language that have no meaning here yet.
 const LATER: &[&str] = &["transpose_linear", "checkpoint", "from_inject", "inject"];
+
+/// Names of the linear language.
+const LINEAR: &[&str] = &["zero", "coproj", "envproj", "onehot"];
 
 /// A scheme with metavariables for what it binds.
 struct Instance {
@@ -139,12 +142,8 @@ impl Infer<'_> {
             | T::Array(..)
             | T::Copower(..)
             | T::Param(_) => {
-                let shown = match &f.kind {
-                    K::Num(_) => "a number".to_string(),
-                    _ => self.metas.zonk(&f.ty).show(),
-                };
-                let d = Diagnostic::new(codes::NOT_A_FUNCTION, format!("{shown} is applied to an argument"))
-                    .label(f.span, "this is not a function")
+                let d = Diagnostic::new(codes::NOT_A_FUNCTION, "what is given an argument here is not a function")
+                    .label(f.span, self.has_type(&f.ty))
                     .label(arg.span, "the argument");
                 let d = match self.metas.resolve(&f.ty) {
                     T::Array(..) => d.help("to index, leave no space before the bracket: a[i]"),
@@ -214,10 +213,19 @@ impl Infer<'_> {
             let all: Vec<Te> = args.iter().take(row.args.len()).map(|a| self.infer(env, a)).collect();
             let missing = row.args.len() - all.len();
             let t = self.eta(all, missing, at, |s, all| s.lift(row.name, all, span));
+            if let Some(extra) = args.get(row.args.len())
+                && !self.applicable(&t.ty)
+            {
+                return self.too_many(name, at, row.args.len(), args.len(), extra.span, span);
+            }
             return self.apply_all(env, t, &args[row.args.len().min(args.len())..], span);
         }
         if LATER.contains(&name) {
             self.unsupported(at, &format!("`{name}`"));
+        } else if LINEAR.contains(&name) {
+            let d = Diagnostic::new(codes::CARTESIAN_USE, "a term of the linear language stands outside of it")
+                .label(at, env.why.unwrap_or("only the body of a linear λ `\\z -o …` is linear"));
+            self.report(if name == "zero" { d.help("a zero of known type is written `zero[τ]`") } else { d });
         } else {
             self.unknown(env, name, at);
         }
@@ -239,7 +247,10 @@ impl Infer<'_> {
             .chain(builtin::ALL.iter().map(|r| r.name))
             .chain(Operator::ALL.iter().map(|o| o.name()))
             .chain(Prim::ALL.iter().map(|p| p.row().name));
-        let d = suggest::with(d, name, known);
+        let d = match suggest::foreign_name(name) {
+            Some(help) => d.help(help),
+            None => suggest::with(d, name, known),
+        };
         self.report(d);
     }
 
@@ -364,10 +375,13 @@ impl Infer<'_> {
         let mut binds = vec![];
         let functions = |k: &usize| matches!(args[*k].node, ExprKind::Lam(..) | ExprKind::Section(_));
         let order = (0..given).filter(|k| !functions(k)).chain((0..given).filter(functions));
+        let mut fits = true;
         for k in order {
             let (ty, dependent, param) = &params[k];
             let why = Why::Argument { function: name, number: k + 1, name: param.as_deref() };
+            let before = self.diags.len();
             let mut t = self.check(env, args[k], ty, why);
+            fits &= self.diags.len() == before;
             if let Some(want) = dependent {
                 let hint = param.as_deref().unwrap_or("m");
                 let at = t.span;
@@ -378,11 +392,17 @@ impl Infer<'_> {
                 self.metas.at = at;
                 if self.metas.unify_size(want, &n).is_err() {
                     self.size_mismatch(at, want, &n);
+                    fits = false;
                 }
                 t = Te::new(K::Size(n), T::Int, at);
             }
             checked[k] = Some(t);
         }
+        // What the arguments should have said of the result is not known.
+        let result = match fits || !self.open(&result) {
+            true => result,
+            false => T::Error,
+        };
         let checked: Vec<Te> = checked.into_iter().flatten().collect();
         let missing = params.len() - given;
         let rest: Vec<(T, Option<Size>)> =
@@ -397,7 +417,49 @@ impl Infer<'_> {
             Te::new(K::Op { head, types, sizes, args: all }, result, span)
         });
         let t = wrap(binds, t);
+        if let Some(extra) = args.get(given)
+            && !self.applicable(&t.ty)
+        {
+            return self.too_many(name, at, given, args.len(), extra.span, span);
+        }
         self.apply_all(env, t, &args[given..], span)
+    }
+
+    /// Is a type or size in it still to be found?
+    fn open(&self, t: &T) -> bool {
+        let t = self.metas.zonk(t);
+        t.has_meta() || t.size_vars().iter().any(is_size_meta)
+    }
+
+    /// May a value of this type be given another argument?
+    fn applicable(&mut self, t: &T) -> bool {
+        self.solve();
+        match self.metas.resolve(t) {
+            T::Fun(..) | T::Lin(..) | T::Error => true,
+            T::Meta(m) => !self.metas.is_number(m),
+            T::Real
+            | T::Int
+            | T::Bool
+            | T::Tuple(_)
+            | T::Record(_)
+            | T::Array(..)
+            | T::Copower(..)
+            | T::Param(_) => false,
+        }
+    }
+
+    fn too_many(&mut self, name: &str, at: Span, takes: usize, given: usize, extra: Span, span: Span) -> Te {
+        let message = match takes {
+            0 => format!("`{name}` is not a function, but it is given an argument"),
+            1 => format!("`{name}` takes 1 argument, here are {given}"),
+            _ => format!("`{name}` takes {takes} arguments, here are {given}"),
+        };
+        self.report(
+            Diagnostic::new(codes::NOT_A_FUNCTION, message)
+                .label(extra, "one too many")
+                .label(at, "applied here"),
+        );
+        Te::error(span)
     }
 
     /// zero[τ] as a Cartesian value, unread[τ]
@@ -408,7 +470,9 @@ impl Infer<'_> {
                 let ty = self.written(env, t);
                 if zero {
                     let mut types = Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 };
-                    types.linear(&ty, t.span);
+                    if !types.linear(&ty, t.span) {
+                        return Te::error(at);
+                    }
                 }
                 ty
             }

@@ -303,7 +303,7 @@ impl Infer<'_> {
                     if t.has_meta() && matches!(t, T::Array(..)) {
                         self.default_metas(&t);
                     }
-                    let shown = self.metas.zonk(ty).show();
+                    let shown = self.shown(ty);
                     let help = match &t {
                         T::Fun(..) => "apply the function to all but its last argument first".to_string(),
                         T::Int | T::Bool => "only real results have gradients".to_string(),
@@ -339,11 +339,28 @@ impl Infer<'_> {
         Done
     }
 
-    /// As a person says it: an open numeral is a number.
+    /// As a person says it: an open numeral is a number, in a larger type a real.
     pub fn shown(&self, t: &T) -> String {
         match self.metas.zonk(t) {
             T::Meta(m) if self.metas.is_number(m) => "a number".into(),
-            t => t.show(),
+            t => self.numerals(&t).describe(),
+        }
+    }
+
+    fn numerals(&self, t: &T) -> T {
+        match t {
+            T::Meta(m) if self.metas.is_number(*m) => T::Real,
+            t => t.map(&mut |t| self.numerals(t), &mut Clone::clone),
+        }
+    }
+
+    /// The label under a term of this type.
+    pub fn has_type(&self, t: &T) -> String {
+        let known = !self.numerals(&self.metas.zonk(t)).any(&|t| matches!(t, T::Meta(_) | T::Error));
+        let number = matches!(self.metas.resolve(t), T::Meta(_));
+        match known && !number {
+            true => format!("this has type {}", self.shown(t)),
+            false => format!("this is {}", self.shown(t)),
         }
     }
 }

@@ -150,6 +150,15 @@ impl Types<'_> {
             },
             TyKind::Tuple(ts) => T::Tuple(ts.iter().map(|t| self.ty(scope, t)).collect()),
             TyKind::Record(fs) => {
+                for (k, (x, _)) in fs.iter().enumerate() {
+                    if let Some((first, _)) = fs[..k].iter().find(|(y, _)| y.node == x.node) {
+                        let d = Diagnostic::new(
+                            codes::DUPLICATE,
+                            format!("the field `{}` is there twice", x.node),
+                        );
+                        return self.report(d.label(x.span, "again here").label(first.span, "first here"));
+                    }
+                }
                 T::record(fs.iter().map(|(x, t)| (x.node.as_str().into(), self.ty(scope, t))).collect())
             }
             TyKind::Array(n, t) => {
@@ -166,8 +175,7 @@ impl Types<'_> {
             TyKind::LinFun(a, b) => {
                 let linear = |s: &mut Self, t: &Ty| {
                     let l = s.ty(scope, t);
-                    s.linear(&l, t.span);
-                    l
+                    if s.linear(&l, t.span) { l } else { T::Error }
                 };
                 T::lin(linear(self, a), linear(self, b))
             }
@@ -188,17 +196,19 @@ impl Types<'_> {
         }
     }
 
-    /// Reports a type that cannot stand under ⊸.
-    pub fn linear(&mut self, t: &T, span: Span) {
-        if t.to_ltype().is_none() && !t.any(&|t| matches!(t, T::Error | T::Meta(_))) {
-            let d = Diagnostic::new(codes::NOT_A_LINEAR_TYPE, format!("{} is not a linear type", t.show()))
-                .label(
-                    span,
-                    "linear types are made of real, tuples, arrays, powers `τ -> σ` and copowers `!τ * σ`",
-                )
-                .help("the tangent type of int and bool is ()");
-            self.diags.push(d);
+    /// Can the type stand under ⊸? Reports it if not.
+    pub fn linear(&mut self, t: &T, span: Span) -> bool {
+        if t.to_ltype().is_some() || t.any(&|t| matches!(t, T::Error | T::Meta(_))) {
+            return true;
         }
+        let d = Diagnostic::new(codes::NOT_A_LINEAR_TYPE, format!("{} is not a linear type", t.show()))
+            .label(
+                span,
+                "linear types are made of real, tuples, arrays, powers `τ -> σ` and copowers `!τ * σ`",
+            );
+        let discrete = t.any(&|t| matches!(t, T::Int | T::Bool));
+        self.diags.push(if discrete { d.help("the tangent type of int and bool is ()") } else { d });
+        false
     }
 
     fn named(&mut self, scope: &TypeScope, name: &Ident, args: &[TyArg]) -> T {
@@ -209,13 +219,22 @@ impl Types<'_> {
             _ => None,
         };
         if let Some(t) = base {
-            return t;
+            if args.is_empty() {
+                return t;
+            }
+            let d = Diagnostic::new(codes::TYPE_ARGUMENTS, format!("`{}` takes no arguments", name.node))
+                .label(name.span, "given some here")
+                .help(format!("an array's type is written `[n]{}`", name.node));
+            return self.report(d);
         }
         let Some(alias) = self.aliases.get(&name.node) else {
             let known = ["real", "int", "bool"].into_iter().chain(self.aliases.keys().map(String::as_str));
             let d = Diagnostic::new(codes::UNKNOWN_TYPE, format!("there is no type named `{}`", name.node))
                 .label(name.span, "not in scope");
-            let d = suggest::with(d, &name.node, known);
+            let d = match suggest::foreign_type(&name.node) {
+                Some(help) => d.help(help),
+                None => suggest::with(d, &name.node, known),
+            };
             return self.report(d);
         };
         if self.depth >= ALIAS_LIMIT {

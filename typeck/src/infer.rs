@@ -57,6 +57,8 @@ pub enum Why<'a> {
     Condition,
     Branch(Span),
     Element(Span),
+    /// What has two sides, and the place of the first.
+    Sides(&'static str, Span),
     State(Span),
     Bound,
     Index,
@@ -138,10 +140,13 @@ impl<'s> Infer<'s> {
         let mut t = self.infer_at(env, e);
         self.depth -= 1;
         if self.metas.weight(&t.ty) > TYPE_LIMIT {
-            self.report(
-                Diagnostic::new(codes::TYPE_TOO_LARGE, "the type of this expression is too large")
-                    .label(e.span, format!("more than {TYPE_LIMIT} parts")),
-            );
+            // Once is enough: what is built from it would be too large again.
+            if !self.diags.iter().any(|d| d.code == codes::TYPE_TOO_LARGE) {
+                self.report(
+                    Diagnostic::new(codes::TYPE_TOO_LARGE, "the type of this expression is too large")
+                        .label(e.span, format!("more than {TYPE_LIMIT} parts")),
+                );
+            }
             t = Te::error(e.span);
         }
         t
@@ -157,6 +162,12 @@ impl<'s> Infer<'s> {
                 self.depth += 1;
                 let t = self.lambda(env, params, body, Some((want, why)), e.span);
                 self.depth -= 1;
+                let ty = t.ty.clone();
+                self.require(e.span, &ty, want, why);
+                t
+            }
+            ExprKind::LinLam(param, body) if matches!(self.metas.resolve(want), T::Lin(..)) => {
+                let t = self.linear_lambda(env, param, body, Some(want), e.span);
                 let ty = t.ty.clone();
                 self.require(e.span, &ty, want, why);
                 t
@@ -203,7 +214,7 @@ impl<'s> Infer<'s> {
             ExprKind::Real(x) => Te::new(K::Lit(Lit::Real(*x)), T::Real, span),
             ExprKind::Bool(b) => Te::new(K::Lit(Lit::Bool(*b)), T::Bool, span),
             ExprKind::Lam(params, body) => self.lambda(env, params, body, None, span),
-            ExprKind::LinLam(param, body) => self.linear_lambda(env, param, body, span),
+            ExprKind::LinLam(param, body) => self.linear_lambda(env, param, body, None, span),
             ExprKind::Let(p, s, body) => {
                 let (p, s, inner) = self.let_binding(env, p, s);
                 let body = self.infer(&inner, body);
@@ -229,6 +240,7 @@ impl<'s> Infer<'s> {
                 Te::new(K::Proj(Box::new(t), *i), ty, span)
             }
             ExprKind::Record(fields) => {
+                self.distinct("field", fields.iter().map(|(x, _)| x));
                 let fields: Vec<(Name, Te)> =
                     fields.iter().map(|(x, e)| (x.node.as_str().into(), self.infer(env, e))).collect();
                 let ty = T::record(fields.iter().map(|(x, t)| (x.clone(), t.ty.clone())).collect());
@@ -240,6 +252,7 @@ impl<'s> Infer<'s> {
                 Te::new(K::Field(Box::new(r), x.node.as_str().into()), ty, span)
             }
             ExprKind::RecordUpdate(r, fields) => {
+                self.distinct("field", fields.iter().map(|(x, _)| x));
                 let r = self.infer(env, r);
                 let mut new = vec![];
                 for (x, e) in fields {
@@ -373,6 +386,7 @@ impl<'s> Infer<'s> {
         want: Option<(&T, Why)>,
         span: Span,
     ) -> Te {
+        self.distinct_parameters(params.iter().map(|p| &p.pat));
         let mut inner = env.clone();
         let mut patterns = vec![];
         let mut rest = want.map(|(t, why)| (self.metas.resolve(t), why));

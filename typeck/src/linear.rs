@@ -17,10 +17,19 @@ use lang::target::Direction;
 
 impl Infer<'_> {
     /// l-lam: Γ; z̲ : τ̲ ⊢ e : σ̲ gives λ̲z̲. e : τ̲ ⊸ σ̲. The body sees no other linear variable.
-    pub fn linear_lambda(&mut self, env: &Env, param: &Param, body: &Expr, span: Span) -> Te {
+    pub fn linear_lambda(
+        &mut self,
+        env: &Env,
+        param: &Param,
+        body: &Expr,
+        want: Option<&T>,
+        span: Span,
+    ) -> Te {
         let ty = self.param_type(env, param);
         if let Some(t) = &param.ty {
             self.linear_type(&ty, t.span);
+        } else if let Some(T::Lin(a, _)) = want.map(|t| self.metas.resolve(t)) {
+            let _ = self.metas.unify(&ty, &a);
         }
         let mut inner = self.linear_scope(env);
         let p = self.linear_pattern(&mut inner, &param.pat, &ty);
@@ -121,7 +130,7 @@ impl Infer<'_> {
             ExprKind::Binary(op @ (BinOp::Add | BinOp::Sub), a, b) => {
                 let (a, b) = (self.infer_linear(env, a), self.infer_linear(env, b));
                 let ty = a.ty.clone();
-                self.require_linear(&b, &ty, Why::Element(a.span));
+                self.require_linear(&b, &ty, Why::Sides(if *op == BinOp::Add { "`+`" } else { "`-`" }, a.span));
                 let (a, b) = (Box::new(a), Box::new(b));
                 let kind = if *op == BinOp::Add { LK::Plus(a, b) } else { LK::Minus(a, b) };
                 Le::new(kind, ty, span)
@@ -179,6 +188,7 @@ impl Infer<'_> {
             }
             // l-pair, by names
             ExprKind::Record(fields) => {
+                self.distinct("field", fields.iter().map(|(x, _)| x));
                 let fields: Vec<(Name, Le)> =
                     fields.iter().map(|(x, e)| (x.node.as_str().into(), self.infer_linear(env, e))).collect();
                 let ty = T::record(fields.iter().map(|(x, t)| (x.clone(), t.ty.clone())).collect());
@@ -241,6 +251,7 @@ impl Infer<'_> {
             // l-build
             ExprKind::Comprehension { body, bounds } => {
                 let mut inner = env.clone();
+                self.distinct("index", bounds.iter().map(|(i, _)| i));
                 let (mut binds, mut levels) = (vec![], vec![]);
                 for (i, bound) in bounds {
                     let n = match bound {

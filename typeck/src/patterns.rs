@@ -5,10 +5,11 @@ use crate::env::Env;
 use crate::infer::{Infer, Why};
 use crate::tree::{P, PK};
 use crate::ty::T;
-use lang::diag::Diagnostic;
+use lang::diag::{Diagnostic, Span};
 use lang::name::Name;
 use lang::size::Size;
-use lang::surface::{Pat, PatKind};
+use lang::surface::{Ident, Pat, PatKind, at};
+use std::collections::HashMap;
 
 impl Infer<'_> {
     /// Binds a pattern for Cartesian values of a type; `polynomial` is the value's size, if it is one.
@@ -88,26 +89,58 @@ impl Infer<'_> {
 
     fn repeated_names(&mut self, pat: &Pat) {
         let mut names = vec![];
-        collect(pat, &mut names);
-        names.sort();
-        for pair in names.windows(2) {
-            if pair[0] == pair[1] {
-                self.report(
-                    Diagnostic::new(codes::DUPLICATE, format!("`{}` is bound twice in one pattern", pair[0]))
-                        .label(pat.span, "in this pattern"),
-                );
+        variables(pat, &mut names);
+        self.distinct("name", names.iter());
+        if let PatKind::Record(fields) = &pat.node {
+            self.distinct("field", fields.iter().map(|(x, _)| x));
+        }
+    }
+
+    /// The parameters of one λ have names of their own.
+    pub fn distinct_parameters<'p>(&mut self, pats: impl Iterator<Item = &'p Pat>) {
+        // What is repeated in one of them is reported with it.
+        let mut names: Vec<Ident> = vec![];
+        for pat in pats {
+            let mut own = vec![];
+            variables(pat, &mut own);
+            own.dedup_by(|a, b| a.node == b.node);
+            names.extend(own);
+        }
+        self.distinct("parameter", names.iter());
+    }
+
+    /// Reports every name that is there already.
+    pub fn distinct<'x>(&mut self, what: &str, names: impl Iterator<Item = &'x Ident>) {
+        let mut first: HashMap<&str, Span> = HashMap::new();
+        for x in names.filter(|x| x.node != "_") {
+            match first.get(x.node.as_str()) {
+                None => {
+                    first.insert(&x.node, x.span);
+                }
+                Some(place) => self.report(
+                    Diagnostic::new(codes::DUPLICATE, format!("the {what} `{}` is there twice", x.node))
+                        .label(x.span, "again here")
+                        .label(*place, "first here"),
+                ),
             }
         }
     }
 }
 
-/// The names a pattern binds.
-pub fn collect(pat: &Pat, out: &mut Vec<String>) {
+/// The variables a pattern binds, with their places.
+fn variables(pat: &Pat, out: &mut Vec<Ident>) {
     match &pat.node {
         PatKind::Wildcard | PatKind::Int(_) | PatKind::Bool(_) => {}
-        PatKind::Var(x) => out.push(x.clone()),
-        PatKind::Tuple(ps) | PatKind::Array(ps) => ps.iter().for_each(|p| collect(p, out)),
-        PatKind::Record(fs) => fs.iter().for_each(|(_, p)| collect(p, out)),
-        PatKind::Constructor(_, p) => p.iter().for_each(|p| collect(p, out)),
+        PatKind::Var(x) => out.push(at(x.clone(), pat.span)),
+        PatKind::Tuple(ps) | PatKind::Array(ps) => ps.iter().for_each(|p| variables(p, out)),
+        PatKind::Record(fs) => fs.iter().for_each(|(_, p)| variables(p, out)),
+        PatKind::Constructor(_, p) => p.iter().for_each(|p| variables(p, out)),
     }
+}
+
+/// The names a pattern binds.
+pub fn collect(pat: &Pat, out: &mut Vec<String>) {
+    let mut names = vec![];
+    variables(pat, &mut names);
+    out.extend(names.into_iter().map(|x| x.node));
 }

@@ -27,8 +27,8 @@ pub fn with<'a>(d: Diagnostic, name: &str, known: impl Iterator<Item = &'a str>)
         return d;
     }
     let limit = match name.chars().count() {
-        0..=2 => 1,
-        3..=5 => 2,
+        0..=4 => 1,
+        5..=7 => 2,
         _ => 3,
     };
     let near = known
@@ -40,6 +40,40 @@ pub fn with<'a>(d: Diagnostic, name: &str, known: impl Iterator<Item = &'a str>)
         Some((_, k)) => d.help(format!("did you mean `{k}`?")),
         None => d,
     }
+}
+
+/// What a type's name from elsewhere is called here.
+pub fn foreign_type(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "float" | "Float" | "double" | "Double" | "f64" | "f32" | "float64" | "float32" | "number" => {
+            "the type of real numbers is `real`"
+        }
+        "integer" | "Int" | "i64" | "i32" | "int64" | "nat" => "the type of integers is `int`",
+        "boolean" | "Bool" => "the type of truth values is `bool`",
+        "unit" | "void" => "the empty tuple's type is `()`",
+        "vector" | "Vector" | "matrix" | "Matrix" | "array" | "Array" | "tensor" | "list" | "List" => {
+            "array types are written `real^n`, `real^(m, n)` or `[n]τ`"
+        }
+        _ => return None,
+    })
+}
+
+/// What a function's name from elsewhere is called here.
+pub fn foreign_name(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "ln" => "the natural logarithm is `log`",
+        "pow" | "power" => "powers are written `x ^ y`",
+        "fabs" => "the absolute value is `abs`",
+        "len" | "size" => "the length of an array is `length`, or the size in its type",
+        "range" | "arange" => "the array 0, 1, …, n-1 is `iota n`",
+        "zeros" | "ones" | "full" => "an array of n equal elements is `replicate n x`",
+        "float" | "toReal" | "fromIntegral" => "an int becomes a real by `real k`",
+        "mean" | "average" => "a mean is written `sum x / real n`",
+        "inner" | "vdot" => "the inner product is `dot`",
+        "filter" => "arrays have sizes known before their elements; there is no `filter`",
+        "gradient" | "derivative" | "diff" => "the gradient of f at x is `grad f x`",
+        _ => return None,
+    })
 }
 
 #[cfg(test)]

@@ -168,6 +168,27 @@ impl T {
         })
     }
 
+    /// As a message names it: as written, or its kind where a part of it is not known.
+    pub fn describe(&self) -> String {
+        if !self.any(&|t| matches!(t, T::Meta(_) | T::Error)) {
+            // A size that is still open goes by the name it was declared with.
+            return self.show().replace('?', "");
+        }
+        match self {
+            T::Fun(..) => "a function".into(),
+            T::Lin(..) => "a linear function".into(),
+            T::Copower(..) => "a tensor".into(),
+            T::Array(_, t) if matches!(**t, T::Array(..)) => "an array of arrays".into(),
+            T::Array(..) => "an array".into(),
+            T::Tuple(ts) => format!("a tuple of {}", ts.len()),
+            T::Record(fs) => {
+                let names: Vec<&str> = fs.iter().map(|(x, _)| &**x).collect();
+                format!("a record of {}", names.join(", "))
+            }
+            T::Real | T::Int | T::Bool | T::Param(_) | T::Meta(_) | T::Error => "of unknown type".into(),
+        }
+    }
+
     /// As a person writes it.
     pub fn show(&self) -> String {
         self.show_at(0)
@@ -209,7 +230,7 @@ impl T {
             T::Fun(a, b) => paren(format!("{} -> {}", a.show_at(1), b.show_at(0)), 0),
             T::Lin(a, b) => paren(format!("{} -o {}", a.show_at(1), b.show_at(0)), 0),
             T::Copower(a, b) => paren(format!("!{} * {}", a.show_at(2), b.show_at(2)), 1),
-            T::Param(a) => a.to_string(),
+            T::Param(a) => format!("'{a}"),
             T::Meta(_) | T::Error => "_".into(),
         }
     }

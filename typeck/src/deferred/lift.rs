@@ -157,13 +157,18 @@ impl Infer<'_> {
             },
         );
         for (k, s) in spans.iter().enumerate() {
-            d = d.label(*s, format!("this has type {}", shown[k]));
+            d = d.label(*s, self.has_type(&args[k]));
         }
         if spans.is_empty() {
             d = d.label(span, "applied here");
         }
         let (real, int) = (bases.contains(&Some(Scalar::Real)), bases.contains(&Some(Scalar::Int)));
-        if op == "/" && int && !real {
+        let minus_of_function = op == "-"
+            && args.len() == 2
+            && args.first().is_some_and(|t| matches!(self.metas.resolve(t), T::Fun(..)));
+        if minus_of_function {
+            d = d.help("a negative argument stands in parentheses: f (-x)");
+        } else if op == "/" && int && !real {
             d = d.help("ints have `div` and `mod`; `real k` converts");
         } else if int && (real || rows(op).iter().all(|(a, _)| !a.contains(&Scalar::Int))) {
             d = d.help("ints are converted with `real`: real k");

@@ -76,8 +76,13 @@ impl Elaborate<'_> {
         }
         self.escapes_reported = true;
         let d = if is_size_meta(v) {
-            Diagnostic::new(codes::UNSOLVED_SIZE, format!("nothing determines the size {} here", v.name))
-                .label(span, format!("in the type {shown}"))
+            let (name, shown) = (v.name.replace('?', ""), shown.replace('?', ""));
+            let label = match name == shown {
+                true => "nothing here says how many elements there are".to_string(),
+                false => format!("in the type {shown}"),
+            };
+            Diagnostic::new(codes::UNSOLVED_SIZE, format!("nothing determines the size {name} here"))
+                .label(span, label)
                 .help("write the type, or give the bound of the comprehension")
         } else {
             Diagnostic::new(

@@ -33,6 +33,7 @@ impl Infer<'_> {
                         codes::NOT_AN_ARRAY,
                         match out.len() {
                             0 => format!("{whole} cannot be indexed"),
+                            1 => format!("{whole} takes 1 index, here are {}", index.len()),
                             k => format!("{whole} takes {k} indices, here are {}", index.len()),
                         },
                     )
@@ -156,6 +157,7 @@ impl Infer<'_> {
         bounds: &[(Ident, Option<Expr>)],
         span: Span,
     ) -> Te {
+        self.distinct("index", bounds.iter().map(|(i, _)| i));
         let mut inner = env.clone();
         let (mut binds, mut levels) = (vec![], vec![]);
         for (name, bound) in bounds {

@@ -5,11 +5,18 @@ use super::*;
 impl Infer<'_> {
     pub fn mismatch(&mut self, span: Span, found: &T, want: &T, why: Why, clash: Clash) {
         if !self.solving {
-            // What waits may say more about the types to show.
+            // What waits may say more about the types to show, or find the fault itself.
+            let before = self.diags.len();
             self.solve();
+            let inside = |d: &Diagnostic| {
+                d.labels.first().is_some_and(|(s, _)| span.start <= s.start && s.end <= span.end)
+            };
+            if self.diags[before..].iter().any(inside) {
+                return;
+            }
         }
         let (found, want) = (self.metas.zonk(found), self.metas.zonk(want));
-        let (f, w) = (self.shown(&found), self.shown(&want));
+        let (f, w, has) = (self.shown(&found), self.shown(&want), self.has_type(&found));
         let (what, place) = match why {
             Why::Context => (format!("{w} is required here"), None),
             Why::Argument { function, number, name } => {
@@ -23,6 +30,9 @@ impl Infer<'_> {
             Why::Result(def) => (format!("the result of `{def}` is declared as {w}"), None),
             Why::Condition => ("a condition must be bool".to_string(), None),
             Why::Branch(s) => (format!("both branches must have one type, here {w}"), Some((s, w.clone()))),
+            Why::Sides(op, s) => {
+                (format!("both sides of {op} must have one type, here {w}"), Some((s, w.clone())))
+            }
             Why::Element(s) => (format!("all elements must have one type, here {w}"), Some((s, w.clone()))),
             Why::State(s) => (format!("the next state must have the state's type {w}"), Some((s, w.clone()))),
             Why::Bound => ("a bound must be an int".to_string(), None),
@@ -34,25 +44,19 @@ impl Infer<'_> {
                 let fixed = self.metas.fixed_at(a).or(self.metas.fixed_at(b)).filter(|s| *s != span);
                 let (a, b) = (self.metas.zonk_size(a), self.metas.zonk_size(b));
                 let d = Diagnostic::new(codes::SIZE_MISMATCH, format!("{what}, this is {f}: {a} is not {b}"))
-                    .label(span, format!("this has type {f}"));
+                    .label(span, has);
                 match fixed {
                     Some(s) => d.label(s, "the size is fixed by this"),
                     None => d,
                 }
             }
             Clash::Types(..) => Diagnostic::new(codes::MISMATCH, format!("{what}, this is {f}"))
-                .label(span, format!("this has type {f}")),
-            Clash::Infinite(t) => {
-                let t = self.metas.zonk(t).show();
-                Diagnostic::new(
-                    codes::INFINITE,
-                    format!("{what}, this is {f}: the type would contain itself"),
-                )
-                .label(span, format!("a part of this would have type {t}"))
-            }
+                .label(span, has),
+            Clash::Infinite(_) => Diagnostic::new(codes::INFINITE, "the type of this would contain itself")
+                .label(span, format!("{what}; nothing can be that and a part of it")),
             Clash::Negative(n, k) => {
                 Diagnostic::new(codes::NEGATIVE_SIZE, format!("{what}, this is {f}: {n} would be {k}"))
-                    .label(span, format!("this has type {f}"))
+                    .label(span, has)
             }
             Clash::Overflow => Diagnostic::new(codes::SIZE_OVERFLOW, "a size does not fit in 64 bits")
                 .label(span, "too large"),
@@ -65,6 +69,7 @@ impl Infer<'_> {
             Clash::Types(a, b) => match (self.metas.resolve(a), self.metas.resolve(b)) {
                 (T::Int, T::Real) => d.help("ints are converted with `real`: real k"),
                 (T::Real, T::Int) => d.help("`floor_int x` and `round_int x` give ints"),
+                (T::Fun(..), T::Lin(..)) => d.help("a linear function is written `\\v -o …`"),
                 (T::Fun(..), _) => d.help("an argument may be missing"),
                 _ => d,
             },
@@ -74,10 +79,21 @@ impl Infer<'_> {
     }
 
     pub fn size_mismatch(&mut self, span: Span, a: &Size, b: &Size) {
-        let (a, b) = (self.metas.zonk_size(a), self.metas.zonk_size(b));
-        self.report(
-            Diagnostic::new(codes::SIZE_MISMATCH, format!("the size {a} is not known to be {b}"))
-                .label(span, format!("{a} and {b} must be equal here")),
-        );
+        let clash = self.metas.unify_size(a, b).err().unwrap_or_else(|| Clash::Sizes(a.clone(), b.clone()));
+        let show = |s: &Self, n: &Size| s.metas.zonk_size(n).to_string().replace('?', "");
+        let (a, b) = (show(self, a), show(self, b));
+        let d = match clash {
+            Clash::Negative(n, k) => {
+                Diagnostic::new(codes::NEGATIVE_SIZE, format!("the size {n} would be {k}, which is below zero"))
+                    .label(span, "an array cannot have this size")
+            }
+            Clash::Overflow => Diagnostic::new(codes::SIZE_OVERFLOW, "a size does not fit in 64 bits")
+                .label(span, "too large"),
+            Clash::Sizes(..) | Clash::Types(..) | Clash::Infinite(_) => {
+                Diagnostic::new(codes::SIZE_MISMATCH, format!("the size {a} is not known to be {b}"))
+                    .label(span, format!("{a} and {b} must be equal here"))
+            }
+        };
+        self.report(d);
     }
 }

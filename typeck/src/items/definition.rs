@@ -56,19 +56,19 @@ pub(super) fn check(def: &Def, scheme: &Scheme, inputs: &[String], sigs: &Signat
         env.bind(&v.name, v, &T::Int, None);
     }
     let mut taken_apart = vec![];
-    let mut names: HashMap<&str, Span> = HashMap::new();
+    // Sizes that repeat each other are reported with the brackets.
+    let mut sizes: Vec<&Ident> = vec![];
+    for p in &def.type_params {
+        match p {
+            TypeParam::Size(n) if sizes.iter().all(|m| m.node != n.node) => sizes.push(n),
+            TypeParam::Size(_) | TypeParam::Type(_) => {}
+        }
+    }
+    let names: Vec<Ident> = def.params.iter().filter_map(|(pat, _)| named(pat)).collect();
+    inf.distinct("parameter", sizes.into_iter().chain(&names));
     for ((pat, _), p) in def.params.iter().zip(&scheme.params) {
         match &pat.node {
-            PatKind::Var(x) => {
-                if let Some(first) = names.insert(x, pat.span) {
-                    inf.report(
-                        Diagnostic::new(codes::DUPLICATE, format!("two parameters are named `{x}`"))
-                            .label(pat.span, "again here")
-                            .label(first, "first here"),
-                    );
-                }
-                env.bind(x, &p.var, &p.ty, None);
-            }
+            PatKind::Var(x) => env.bind(x, &p.var, &p.ty, None),
             _ => taken_apart.push((inf.pattern(&mut env, pat, &p.ty, None), p.var.clone())),
         }
     }
@@ -85,8 +85,8 @@ pub(super) fn check(def: &Def, scheme: &Scheme, inputs: &[String], sigs: &Signat
     let mut el = Elaborate::new(inf);
     scheme.sizes.iter().for_each(|v| el.bring_into_scope(v));
     let (sizes, mut params) = input_binders(&mut el, inputs, scheme.sizes.clone(), def.name.span);
-    for ((pat, _), p) in def.params.iter().zip(&scheme.params) {
-        let ty = el.ty(&p.ty, pat.span);
+    for ((_, written), p) in def.params.iter().zip(&scheme.params) {
+        let ty = el.ty(&p.ty, written.span);
         if ty == Type::Int {
             el.bring_into_scope(&p.var);
         }
@@ -100,7 +100,11 @@ pub(super) fn check(def: &Def, scheme: &Scheme, inputs: &[String], sigs: &Signat
     }
     let term = el.scoped(&result, def.body.span, |el| el.term(&body));
     let ty = el.ty(&result, def.result.as_ref().map_or(def.body.span, |t| t.span));
-    let (inf, failed) = (el.inf, el.failed);
+    let (mut inf, failed) = (el.inf, el.failed);
+    if scheme.params.iter().any(|p| p.ty.any(&|t| *t == T::Error)) {
+        // What an unknown type would have said of sizes.
+        inf.diags.retain(|d| d.code != codes::UNSOLVED_SIZE);
+    }
     if failed || !inf.diags.is_empty() {
         return Outcome { def: None, result, diags: inf.diags };
     }
@@ -114,6 +118,14 @@ pub(super) fn check(def: &Def, scheme: &Scheme, inputs: &[String], sigs: &Signat
         supply: inf.supply,
     };
     Outcome { def: Some(core), result, diags: vec![] }
+}
+
+/// The name a parameter is known by, if it is one name.
+fn named(pat: &surface::Pat) -> Option<Ident> {
+    match &pat.node {
+        PatKind::Var(x) => Some(surface::at(x.clone(), pat.span)),
+        _ => None,
+    }
 }
 
 /// The inputs as parameters; their sizes after the definition's own.
@@ -148,7 +160,7 @@ pub(super) fn test_case(test: &Test, sigs: &Signatures, base: u32) -> (Option<Te
     let env = Env::default();
     let left = inf.infer(&env, &test.left);
     let ty = left.ty.clone();
-    let right = inf.check(&env, &test.right, &ty, Why::Element(test.left.span));
+    let right = inf.check(&env, &test.right, &ty, Why::Sides("a test", test.left.span));
     inf.finish();
     inf.default_metas(&ty);
     if !inf.diags.is_empty() {

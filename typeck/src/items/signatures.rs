@@ -61,7 +61,12 @@ impl<'f> Collector<'f> {
                         inputs.push((name, params, ty, file));
                     }
                 }
-                ItemKind::Sum { name, .. } => self.unsupported(name.span, "sum types"),
+                ItemKind::Sum { name, params, .. } => {
+                    self.unsupported(name.span, "sum types");
+                    // Known, so that its uses are not reported as well.
+                    let ty = surface::at(TyKind::Error, name.span);
+                    self.sigs.aliases.insert(name.node.clone(), Alias { params: params.clone(), ty });
+                }
                 ItemKind::Import { .. } => self.unsupported(item.span, "imports"),
                 ItemKind::Derivative { name, .. } | ItemKind::Adjoint { name, .. } => {
                     self.unsupported(name.span, "derivative rules")

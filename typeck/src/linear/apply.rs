@@ -99,11 +99,11 @@ impl Infer<'_> {
                     return Le::error(span);
                 }
                 let name = crate::calls::head_name(f).map(|x| format!("`{x}`"));
-                let shown = self.metas.zonk(&other).show();
+                let shown = self.has_type(&other).replacen("this", "it", 1);
                 self.not_linear(
                     span,
                     format!("{} is not a linear map", name.unwrap_or("this function".into())),
-                    &format!("it has type {shown}; only maps of type τ -o σ apply to linear terms (l-app)"),
+                    &format!("{shown}; only maps of type τ -o σ apply to linear terms (l-app)"),
                 )
             }
         }
@@ -138,7 +138,7 @@ impl Infer<'_> {
                 }
                 T::Error => return T::Error,
                 _ => {
-                    let shown = self.metas.zonk(env).show();
+                    let shown = self.shown(env);
                     self.report(
                         Diagnostic::new(
                             codes::NO_COMPONENT,
