@@ -142,9 +142,12 @@ impl Infer<'_> {
             | T::Array(..)
             | T::Copower(..)
             | T::Param(_) => {
-                let d = Diagnostic::new(codes::NOT_A_FUNCTION, "what is given an argument here is not a function")
-                    .label(f.span, self.has_type(&f.ty))
-                    .label(arg.span, "the argument");
+                let d = Diagnostic::new(
+                    codes::NOT_A_FUNCTION,
+                    "what is given an argument here is not a function",
+                )
+                .label(f.span, self.has_type(&f.ty))
+                .label(arg.span, "the argument");
                 let d = match self.metas.resolve(&f.ty) {
                     T::Array(..) => d.help("to index, leave no space before the bracket: a[i]"),
                     _ => d,
@@ -223,9 +226,14 @@ impl Infer<'_> {
         if LATER.contains(&name) {
             self.unsupported(at, &format!("`{name}`"));
         } else if LINEAR.contains(&name) {
-            let d = Diagnostic::new(codes::CARTESIAN_USE, "a term of the linear language stands outside of it")
-                .label(at, env.why.unwrap_or("only the body of a linear λ `\\z -o …` is linear"));
-            self.report(if name == "zero" { d.help("a zero of known type is written `zero[τ]`") } else { d });
+            let d =
+                Diagnostic::new(codes::CARTESIAN_USE, "a term of the linear language stands outside of it")
+                    .label(at, env.why.unwrap_or("only the body of a linear λ `\\z -o …` is linear"));
+            self.report(if name == "zero" {
+                d.help("a zero of known type is written `zero[τ]`")
+            } else {
+                d
+            });
         } else {
             self.unknown(env, name, at);
         }

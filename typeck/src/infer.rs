@@ -51,7 +51,11 @@ pub struct Infer<'s> {
 #[derive(Clone, Copy)]
 pub enum Why<'a> {
     Context,
-    Argument { function: &'a str, number: usize, name: Option<&'a str> },
+    Argument {
+        function: &'a str,
+        number: usize,
+        name: Option<&'a str>,
+    },
     Annotation(Span),
     Result(&'a str),
     Condition,

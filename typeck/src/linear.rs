@@ -130,7 +130,11 @@ impl Infer<'_> {
             ExprKind::Binary(op @ (BinOp::Add | BinOp::Sub), a, b) => {
                 let (a, b) = (self.infer_linear(env, a), self.infer_linear(env, b));
                 let ty = a.ty.clone();
-                self.require_linear(&b, &ty, Why::Sides(if *op == BinOp::Add { "`+`" } else { "`-`" }, a.span));
+                self.require_linear(
+                    &b,
+                    &ty,
+                    Why::Sides(if *op == BinOp::Add { "`+`" } else { "`-`" }, a.span),
+                );
                 let (a, b) = (Box::new(a), Box::new(b));
                 let kind = if *op == BinOp::Add { LK::Plus(a, b) } else { LK::Minus(a, b) };
                 Le::new(kind, ty, span)

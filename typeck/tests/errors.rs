@@ -19,9 +19,14 @@ fn report(text: &str) -> Vec<String> {
 
 #[test]
 fn wrong_programs() {
+    let mut wrong = String::new();
     for (text, expected) in CASES {
-        assert_eq!(report(text), *expected, "{text}");
+        let found = report(text);
+        if found != *expected {
+            wrong += &format!("{text}expected {expected:#?}\nfound {found:#?}\n");
+        }
     }
+    assert!(wrong.is_empty(), "{wrong}");
 }
 
 /// A definition with errors hides none in others, and the right ones are there.
@@ -69,10 +74,7 @@ fn nothing_is_too_deep_to_answer() {
 const CASES: &[(&str, &[&str])] = &[
     (
         "def f (x : real^2) (k : int) = let m = transpose x + k in replicate m 1.0\n",
-        &[
-            "E0303 `+` does not apply to [?m][?n]_ and int",
-            "E0301 argument `xss` of `transpose` must be [?n][?m]_, this is real^2",
-        ],
+        &["E0301 argument `xss` of `transpose` must be an array of arrays, this is real^2"],
     ),
     ("def f (x : real) = checkpoint exp x\n", &["E0311 `checkpoint` is not part of this version yet"]),
     (
@@ -80,13 +82,10 @@ const CASES: &[(&str, &[&str])] = &[
         &["E0201 there is no `sofplus` in scope | did you mean `softplus`?"],
     ),
     ("def f (x : real) : real = y\n", &["E0201 there is no `y` in scope"]),
-    ("def f (x : foo) : real = 1.0\n", &["E0202 there is no type named `foo` | did you mean `bool`?"]),
+    ("def f (x : foo) : real = 1.0\n", &["E0202 there is no type named `foo`"]),
     (
         "def f (x : real^n) : real = sum x\n",
-        &[
-            "E0203 the size `n` is not in scope | bind it in the definition's brackets: [n]",
-            "E0403 nothing determines the size ?n here | write the type, or give the bound of the comprehension",
-        ],
+        &["E0203 the size `n` is not in scope | bind it in the definition's brackets: [n]"],
     ),
     ("def f [n] (x : real^n) : real = x\n", &["E0301 the result of `f` is declared as real, this is real^n"]),
     ("def f [n] (x : real^n) (y : real) : real = g x y\n", &["E0201 there is no `g` in scope"]),
@@ -106,7 +105,7 @@ const CASES: &[(&str, &[&str])] = &[
         "def f (k : int) : int = k / 2\n",
         &["E0303 `/` does not apply to int and a number | ints have `div` and `mod`; `real k` converts"],
     ),
-    ("def f (x : real) : real = x 1.0\n", &["E0302 real is applied to an argument"]),
+    ("def f (x : real) : real = x 1.0\n", &["E0302 what is given an argument here is not a function"]),
     ("def f (x : real) : real = if x then 1.0 else 2.0\n", &["E0301 a condition must be bool, this is real"]),
     (
         "def f (x : real) : real = if x > 0 then 1.0 else true\n",
@@ -142,17 +141,14 @@ const CASES: &[(&str, &[&str])] = &[
         &["E0206 the recursive `f` needs a written result type | write `: τ` before the `=`"],
     ),
     ("def f (x : real) : real = 1.0\ndef f (x : real) : real = 2.0\n", &["E0204 `f` is defined twice"]),
-    ("def f (x : real) (x : real) : real = x\n", &["E0204 two parameters are named `x`"]),
+    ("def f (x : real) (x : real) : real = x\n", &["E0204 the parameter `x` is there twice"]),
     (
         "def f (x : real) = [ build i (\\j -> x) | i < 3 ]\n",
         &[
             "E0404 the size i leaves its scope in the type real^i | bind it outside, or assert a size with `as`",
         ],
     ),
-    (
-        "def f (x : real) = \\x -> x x\n",
-        &["E0305 _ -> _ is required here, this is _: the type would contain itself"],
-    ),
+    ("def f (x : real) = \\x -> x x\n", &["E0305 the type of this would contain itself"]),
     ("def f (x : real) = [\\y -> y, \\y -> x]\n", &["E0308 [2](real -> real) is an array of functions"]),
     (
         "def f (x : real) = jvp (\\y -> (\\z -> z * y)) x 1.0\n",
@@ -188,7 +184,7 @@ const CASES: &[(&str, &[&str])] = &[
     ("def f (x : real) = drop 4 [1.0, 2.0]\n", &["E0405 the size -2 is below zero"]),
     (
         "def f [n] (x : real^(n + 1)) : real = x[n]\ndef g = f []\n",
-        &["E0405 argument `x` of `f` must be real^(?n + 1), this is real^0: n would be -1"],
+        &["E0405 argument `x` of `f` must be real^(n + 1), this is real^0: n would be -1"],
     ),
     ("def f (x : real) = exp (x, x)\n", &["E0303 `exp` does not apply to (real, real)"]),
     (
@@ -198,13 +194,13 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "def f [k] (x : real) : real = x\ndef g = f 1.0\n",
         &[
-            "E0403 nothing determines the size ?k here | write the type, or give the bound of the comprehension",
+            "E0403 nothing determines the size k here | write the type, or give the bound of the comprehension",
         ],
     ),
-    ("def f (x : real) : real = exp x x\n", &["E0302 real is applied to an argument"]),
+    ("def f (x : real) : real = exp x x\n", &["E0302 `exp` takes 1 argument, here are 2"]),
     (
         "def f (x : real) : real -> real = max x\ndef g : real = max 1.0\n",
-        &["E0301 the result of `g` is declared as real, this is _ -> _ | an argument may be missing"],
+        &["E0301 the result of `g` is declared as real, this is a function | an argument may be missing"],
     ),
     (
         "import \"a.ad\" as a\ndef f (x : real) : real = x\n",
@@ -225,7 +221,7 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "def f (x : real) = [ x | i ]\n",
         &[
-            "E0403 nothing determines the size ?i here | write the type, or give the bound of the comprehension",
+            "E0403 nothing determines the size i here | write the type, or give the bound of the comprehension",
         ],
     ),
     ("def f (x : real) = [1.0][true]\n", &["E0301 an index must be an int, this is bool"]),
@@ -235,7 +231,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "def f (x : real) : real = detach\n",
-        &["E0301 the result of `f` is declared as real, this is _ -> _ | an argument may be missing"],
+        &["E0301 the result of `f` is declared as real, this is a function | an argument may be missing"],
     ),
     (
         "def f (x : 'a) = x\n",
@@ -243,33 +239,32 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "def f (x : real -o int) = x\n",
-        &[
-            "E0504 real -o int is a type of linear terms only",
-            "E0504 int is not a linear type | the tangent type of int and bool is ()",
-            "E0504 real -o int is a type of linear terms only",
-        ],
+        &["E0504 int is not a linear type | the tangent type of int and bool is ()"],
     ),
     ("def f (x : D (real -> real)) = x\n", &["E0603 `D` is for first-order types; this is real -> real"]),
     ("def f ['a] (x : 'a) (y : 'a) : bool = x == y\n", &["E0309 these values cannot be compared"]),
     ("def f (x : real) : bool = exp == exp\n", &["E0309 these values cannot be compared"]),
-    ("def f ['a] (x : 'a) : 'a = x + x\n", &["E0303 `+` does not apply to a and a"]),
+    ("def f ['a] (x : 'a) : 'a = x + x\n", &["E0303 `+` does not apply to 'a and 'a"]),
     (
         "def f (x : real) : real = if x > 0 then [1.0] else x\n",
         &["E0301 the result of `f` is declared as real, this is real^1"],
     ),
     (
         "test t = 1.0 == 1\ntest u = 1 == true\n",
-        &["E0301 all elements must have one type, here a number, this is bool"],
+        &["E0301 both sides of a test must have one type, here a number, this is bool"],
     ),
-    ("def f (x : real) : real = let (a, b) = x in a\n", &["E0301 (_, _) is required here, this is real"]),
-    ("def f (x : (real, real)) : real = let (a, a) = x in a\n", &["E0204 `a` is bound twice in one pattern"]),
+    (
+        "def f (x : real) : real = let (a, b) = x in a\n",
+        &["E0301 a tuple of 2 is required here, this is real"],
+    ),
+    ("def f (x : (real, real)) : real = let (a, a) = x in a\n", &["E0204 the name `a` is there twice"]),
     (
         "def f (x : real) = loop s = 0 for i < x do s + i\n",
         &["E0301 a bound must be an int, this is real | `floor_int x` and `round_int x` give ints"],
     ),
     (
         "def f (x : real) = map (\\y -> y + 1) x\n",
-        &["E0301 argument `xs` of `map` must be [?n]_, this is real"],
+        &["E0301 argument `xs` of `map` must be an array, this is real"],
     ),
     (
         "def f [n] (x : [n](real, int)) = map (\\p -> p.0 * p.1) x\n",
@@ -280,6 +275,6 @@ const CASES: &[(&str, &[&str])] = &[
     ("input t [n] : [n]real -> real\n", &["E0301 the input `t` must have a first-order type"]),
     (
         "def f (x : real) = reduce (+) 0.0 1.0\n",
-        &["E0301 argument `xs` of `reduce` must be real^?n, this is real"],
+        &["E0301 argument `xs` of `reduce` must be real^n, this is real"],
     ),
 ];

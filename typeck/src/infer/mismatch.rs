@@ -50,8 +50,9 @@ impl Infer<'_> {
                     None => d,
                 }
             }
-            Clash::Types(..) => Diagnostic::new(codes::MISMATCH, format!("{what}, this is {f}"))
-                .label(span, has),
+            Clash::Types(..) => {
+                Diagnostic::new(codes::MISMATCH, format!("{what}, this is {f}")).label(span, has)
+            }
             Clash::Infinite(_) => Diagnostic::new(codes::INFINITE, "the type of this would contain itself")
                 .label(span, format!("{what}; nothing can be that and a part of it")),
             Clash::Negative(n, k) => {
@@ -83,10 +84,11 @@ impl Infer<'_> {
         let show = |s: &Self, n: &Size| s.metas.zonk_size(n).to_string().replace('?', "");
         let (a, b) = (show(self, a), show(self, b));
         let d = match clash {
-            Clash::Negative(n, k) => {
-                Diagnostic::new(codes::NEGATIVE_SIZE, format!("the size {n} would be {k}, which is below zero"))
-                    .label(span, "an array cannot have this size")
-            }
+            Clash::Negative(n, k) => Diagnostic::new(
+                codes::NEGATIVE_SIZE,
+                format!("the size {n} would be {k}, which is below zero"),
+            )
+            .label(span, "an array cannot have this size"),
             Clash::Overflow => Diagnostic::new(codes::SIZE_OVERFLOW, "a size does not fit in 64 bits")
                 .label(span, "too large"),
             Clash::Sizes(..) | Clash::Types(..) | Clash::Infinite(_) => {

@@ -23,7 +23,12 @@ impl Infer<'_> {
             BinOp::Ge => ">=",
             BinOp::Eq | BinOp::Ne => {
                 let (want, found) = (a.ty.clone(), b.ty.clone());
-                self.require(b.span, &found, &want, Why::Sides(if op == BinOp::Eq { "`==`" } else { "`!=`" }, a.span));
+                self.require(
+                    b.span,
+                    &found,
+                    &want,
+                    Why::Sides(if op == BinOp::Eq { "`==`" } else { "`!=`" }, a.span),
+                );
                 let kind = K::Equal { negated: op == BinOp::Ne, left: Box::new(a), right: Box::new(b) };
                 return Te::new(kind, T::Bool, span);
             }
