@@ -34,7 +34,7 @@ impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Reason::NestedDerivative => {
-                write!(f, "this derivative depends on the variables of an enclosing derivative")
+                write!(f, "a derivative of a derivative is not part of this version yet")
             }
             Reason::UnknownFunction(x) => {
                 write!(f, "the function `{x}` is not known here, so neither is its derivative")

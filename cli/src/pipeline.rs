@@ -11,6 +11,7 @@ use lang::diag::{Failure, Site};
 use lang::eval::{self, EvalError};
 use lang::loops::{self, Proc};
 use lang::name::Name;
+use lang::size::Size;
 use lang::types::Mode;
 use std::sync::Arc;
 
@@ -195,12 +196,13 @@ impl Runnable {
 
     fn run(&self, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Fault> {
         let def = &self.entry.def;
+        let shapes = result_shapes(def, sizes)?;
         let known =
             |n: &lang::name::Var| sizes.get(n).ok_or_else(|| Fault::Bug(format!("size {n:?} is unknown")));
         let mut size_args: Vec<i64> = def.sizes.iter().map(known).collect::<Result<_, _>>()?;
         if !matches!(self.code, Code::Eval(_)) {
             for n in opt::compound_sizes(def) {
-                size_args.push(sizes.eval(&n).ok_or_else(|| Fault::Bug(format!("size {n} is unknown")))?);
+                size_args.push(sizes.eval(&n).ok_or_else(|| overflow(&n))?);
             }
         }
         match &self.code {
@@ -235,7 +237,7 @@ impl Runnable {
                 Ok(Outcome { result: result.collect(), cost: Some(outcome.cost) })
             }
             #[cfg(feature = "llvm")]
-            Code::Jit(jit) => self.call_jit(jit, args, sizes, &size_args),
+            Code::Jit(jit) => self.call_jit(jit, args, shapes, &size_args),
         }
     }
 
@@ -244,23 +246,20 @@ impl Runnable {
         &self,
         jit: &codegen::Jit,
         args: &[Vec<Tensor>],
-        sizes: &Sizes,
+        shapes: Vec<Vec<usize>>,
         size_args: &[i64],
     ) -> Result<Outcome, Fault> {
         use codegen::{Arg, RunError, Slice, SliceMut};
         use lang::prim::Scalar;
         let def = &self.entry.def;
-        let shapes = lang::leaves::leaves(&def.result).unwrap_or_default();
+        let leaves = lang::leaves::leaves(&def.result).unwrap_or_default();
         let mut result = vec![];
-        for leaf in shapes {
-            let shape = leaf.shape.iter().map(|n| Some(sizes.eval(n)?.max(0) as usize));
-            let shape: Option<Vec<usize>> = shape.collect();
-            let shape = shape.ok_or_else(|| Fault::Bug("the result's size is unknown".into()))?;
+        for (leaf, shape) in leaves.iter().zip(shapes) {
             let count = shape.iter().product();
             let data = match leaf.scalar {
-                Scalar::Real => Numbers::Real(vec![0.0; count]),
-                Scalar::Int => Numbers::Int(vec![0; count]),
-                Scalar::Bool => Numbers::Bool(vec![false; count]),
+                Scalar::Real => Numbers::Real(filled(count, 0.0)?),
+                Scalar::Int => Numbers::Int(filled(count, 0)?),
+                Scalar::Bool => Numbers::Bool(filled(count, false)?),
             };
             result.push(Tensor { shape, data });
         }
@@ -290,6 +289,46 @@ impl Runnable {
             Err(RunError::Arguments(message)) => Err(Fault::Bug(message)),
         }
     }
+}
+
+/// The shapes of the result's leaves, where they are possible ones.
+fn result_shapes(def: &Def, sizes: &Sizes) -> Result<Vec<Vec<usize>>, Fault> {
+    let size = |n: &Size| match sizes.eval(n) {
+        Some(k) if k < 0 => {
+            let message = format!("the result has a negative size: {k}");
+            Err(Fault::Rejected { code: codes::NEGATIVE_SIZE, message, site: None })
+        }
+        Some(k) => Ok(k as usize),
+        None => Err(overflow(n)),
+    };
+    let mut shapes = vec![];
+    for leaf in lang::leaves::leaves(&def.result).unwrap_or_default() {
+        let shape = leaf.shape.iter().map(size).collect::<Result<Vec<usize>, Fault>>()?;
+        let elements = shape.iter().try_fold(1_usize, |n, k| n.checked_mul(*k));
+        if shape.iter().all(|k| *k > 0) && elements.is_none_or(|n| n > MOST_ELEMENTS) {
+            let message = format!("the result would have more than {MOST_ELEMENTS} elements");
+            return Err(Fault::Limit(message));
+        }
+        shapes.push(shape);
+    }
+    Ok(shapes)
+}
+
+/// Results with more elements than this are refused.
+const MOST_ELEMENTS: usize = 1 << 31;
+
+fn overflow(n: &Size) -> Fault {
+    let message = format!("the size {n} does not fit in 64 bits");
+    Fault::Rejected { code: typeck::codes::SIZE_OVERFLOW, message, site: None }
+}
+
+#[cfg(feature = "llvm")]
+fn filled<T: Clone>(count: usize, x: T) -> Result<Vec<T>, Fault> {
+    let mut out = vec![];
+    let room = out.try_reserve_exact(count);
+    room.map_err(|_| Fault::Limit(format!("out of memory: the result has {count} elements")))?;
+    out.resize(count, x);
+    Ok(out)
 }
 
 fn loop_arg(leaf: &Tensor) -> loops::eval::Arg {

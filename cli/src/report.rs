@@ -57,6 +57,23 @@ fn clamp(span: Span, text: &str) -> Range<usize> {
 /// Lines longer than this are not shown.
 const LONGEST: usize = 400;
 
+/// More problems than this are only counted.
+const MOST: usize = 50;
+
+/// Words longer than this are cut short in messages.
+const LONGEST_WORD: usize = 120;
+
+fn clipped(text: &str) -> String {
+    let clip = |word: &str| match word.char_indices().nth(LONGEST_WORD) {
+        Some((cut, _)) => {
+            let quote = if word.ends_with('`') { "`" } else { "" };
+            format!("{}…{quote}", &word[..cut])
+        }
+        None => word.to_string(),
+    };
+    text.split(' ').map(clip).collect::<Vec<_>>().join(" ")
+}
+
 /// `path:line:column`, and the length of the line.
 fn place(source: &Source, span: Span) -> (String, usize) {
     let at = clamp(span, &source.text).start;
@@ -69,6 +86,7 @@ fn place(source: &Source, span: Span) -> (String, usize) {
 
 fn render_one(problem: &Problem, colour: bool, out: &mut Vec<u8>) {
     let Diagnostic { code, message, labels, help } = &problem.diagnostic;
+    let (message, help) = (clipped(message), help.as_deref().map(clipped));
     let source = problem.source.as_ref();
     let shown = source.filter(|s| labels.iter().all(|(span, _)| place(s, *span).1 <= LONGEST));
     let Some((source, (first, _))) = shown.zip(labels.first()) else {
@@ -78,6 +96,7 @@ fn render_one(problem: &Problem, colour: bool, out: &mut Vec<u8>) {
         match (source, labels.first()) {
             (Some(source), Some((span, label))) => {
                 let (at, _) = place(source, *span);
+                let label = clipped(label);
                 let _ = writeln!(text, "  at {at}{}{label}", if label.is_empty() { "" } else { ": " });
             }
             (Some(source), None) => {
@@ -97,7 +116,11 @@ fn render_one(problem: &Problem, colour: bool, out: &mut Vec<u8>) {
         .with_code(code)
         .with_message(message)
         .with_config(config);
-    for (i, (span, text)) in labels.iter().enumerate() {
+    // In the order of the text: so lines of one file stand in one piece.
+    let mut order: Vec<usize> = (0..labels.len()).collect();
+    order.sort_by_key(|i| labels[*i].0);
+    for i in order {
+        let (span, text) = &labels[i];
         let colour = if i == 0 { Color::Red } else { Color::Blue };
         let label = Label::new((path, clamp(*span, &source.text))).with_color(colour).with_order(i as i32);
         report = report.with_label(if text.is_empty() { label } else { label.with_message(text) });
@@ -117,7 +140,7 @@ pub fn render(problems: &[Problem], colour: bool) -> String {
         (p.source.as_ref().map(|s| s.path.clone()), at, p.diagnostic.code)
     });
     let mut out = vec![];
-    for problem in &order {
+    for problem in order.iter().take(MOST) {
         render_one(problem, colour, &mut out);
     }
     // Lines without trailing blanks, so that expected outputs can be kept in files.
@@ -126,6 +149,9 @@ pub fn render(problems: &[Problem], colour: bool) -> String {
     let mut codes: Vec<&str> = order.iter().map(|p| p.diagnostic.code).collect();
     codes.sort();
     codes.dedup();
+    if order.len() > MOST {
+        let _ = writeln!(text, "… and {} more", order.len() - MOST);
+    }
     let count = if order.len() == 1 { "1 error".into() } else { format!("{} errors", order.len()) };
     let explain: Vec<String> = codes.iter().map(|c| format!("`adc explain {c}`")).collect();
     let _ = writeln!(text, "{count}; more: {}", explain.join(", "));
@@ -149,6 +175,15 @@ mod tests {
         assert!(text.contains("def y = z") && text.contains("here") && text.contains("define it"), "{text}");
         assert!(text.ends_with("1 error; more: `adc explain E0201`\n"), "{text}");
         assert!(!text.contains('\x1b'));
+    }
+
+    #[test]
+    fn long_words_and_long_lists_are_cut() {
+        let mut long = problem(Span::new(19, 20));
+        long.diagnostic.message = format!("there is no `{}` in scope", "a".repeat(1000));
+        let text = render(&vec![long; 60], false);
+        assert!(text.contains("…` in scope") && text.len() < 60 * 500, "{text}");
+        assert!(text.ends_with("… and 10 more\n60 errors; more: `adc explain E0201`\n"), "{text}");
     }
 
     #[test]

@@ -62,7 +62,10 @@ impl std::fmt::Display for Error {
                 write!(f, "the function to differentiate must map data to data, without functions")
             }
             ErrorKind::NotDifferentiable(why) => write!(f, "{why}"),
-            ErrorKind::Recursion(def) => write!(f, "calls of `{def}` nest too deep to be applied"),
+            ErrorKind::Recursion(def) => {
+                write!(f, "how deep `{def}` calls itself is not known before the program runs: ")?;
+                write!(f, "such recursion is not part of this version yet")
+            }
             ErrorKind::TooLarge(limit) => {
                 write!(f, "the program has more than {limit} operations once its calls are applied")
             }

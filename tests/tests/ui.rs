@@ -46,3 +46,97 @@ fn wrong_input_is_answered_as_expected() {
     assert!(!cases.is_empty());
     tests::report(tests::all(&cases, |path| check(path)), cases.len());
 }
+
+/// How deep the programs below nest.
+const DEEP: usize = 10_000;
+
+/// Programs that nest something deeper than the limit, each by itself.
+fn deep() -> Vec<(&'static str, String)> {
+    let nest = |open: &str, middle: &str, close: &str| {
+        format!("{}{middle}{}", open.repeat(DEEP), close.repeat(DEEP))
+    };
+    let def = |body: String| format!("def f (x : real) : real = {body}\n");
+    let typed = |ty: String| format!("def f (x : {ty}) : real = 1\n");
+    vec![
+        ("parentheses", def(nest("(", "x", ")"))),
+        ("open parentheses", def(nest("(", "x", ""))),
+        ("brackets of all kinds", def(nest("([{", "", ""))),
+        ("arrays", def(nest("[", "x", "]"))),
+        ("records", def(nest("{a = ", "x", "}"))),
+        ("updates", def(nest("{", "x", " with a = 1}"))),
+        ("indices", def(nest("x[", "0", "]"))),
+        ("indices in a row", def(nest("x", "", "[0]"))),
+        ("projections", def(nest("x", "", ".0"))),
+        ("comprehensions", def(nest("[", "1", " | i < 2]"))),
+        ("minus signs", def(nest("- ", "x", ""))),
+        ("minus signs in parentheses", def(nest("-(", "x", ")"))),
+        ("sums", def(nest("x + ", "x", ""))),
+        ("powers", def(nest("x ^ ", "2", ""))),
+        ("pipes", def(nest("", "x", " |> sin"))),
+        ("calls", def(nest("sin (", "x", ")"))),
+        ("lets", def(nest("let y = x in ", "x", ""))),
+        ("lets in lets", def(nest("let y = ", "x", " in y"))),
+        ("lambdas", def(nest("\\y -> ", "x", ""))),
+        ("linear lambdas", def(nest("\\v -o ", "zero", ""))),
+        ("conditions", def(nest("if true then 1 else ", "x", ""))),
+        ("loops", def(nest("loop s = x for i < 2 do ", "x", ""))),
+        ("matches", def(nest("match x with y -> ", "x", ""))),
+        ("sums of the linear language", def(nest("suml i < 2 -> ", "x", ""))),
+        ("ascriptions", def(nest("", "x", " as real"))),
+        ("patterns", def(format!("let {} = x in y", nest("(", "y", ")")))),
+        ("types in parentheses", typed(nest("(", "real", ")"))),
+        ("types of functions", typed(nest("real -> ", "real", ""))),
+        ("types of functions of functions", typed(nest("(", "real", " -> real)"))),
+        ("types of arrays", typed(nest("[2]", "real", ""))),
+        ("tangent types", typed(nest("D ", "real", ""))),
+        ("sizes", typed(format!("real^({})", nest("(", "2", ")")))),
+        ("tests", format!("test t = {} == 1\n", nest("(", "1", ")"))),
+    ]
+}
+
+/// Runs adc on a text in a file of its own.
+fn on_text(name: &str, text: &str, args: impl Fn(&str) -> Vec<String>) -> tests::Ran {
+    let dir = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = format!("{}.ad", name.replace(' ', "-"));
+    std::fs::write(dir.join(&file), text).unwrap();
+    tests::run(ADC, dir, &args(&file))
+}
+
+#[test]
+fn what_nests_too_deep_is_reported_with_its_place() {
+    let cases = deep();
+    let complaints = tests::all(&cases, |(name, text)| {
+        let ran = on_text(name, text, |file| vec!["check".into(), file.into()]);
+        let reported = ran.stderr.contains("[E0108] Error: this nests more than");
+        let place = format!("{}.ad:1:", name.replace(' ', "-"));
+        match ran.status == 1 && reported && ran.stderr.contains(&place) {
+            true => Ok(()),
+            false => Err(format!("{name}: status {}\n{}{}", ran.status, ran.stdout, ran.stderr)),
+        }
+    });
+    tests::report(complaints, cases.len());
+}
+
+/// Below the limit every stage answers, on the stack as it is.
+#[test]
+fn what_nests_less_deep_is_differentiated() {
+    let nest = |n: usize, open: &str, close: &str| format!("{}x{}", open.repeat(n), close.repeat(n));
+    let cases = [
+        ("nested parentheses", nest(1900, "(", ")"), 1.0),
+        ("nested minus signs", nest(900, "-(", ")"), 1.0),
+        ("nested calls", nest(300, "abs (", ")"), 1.0),
+        ("nested lets", nest(300, "let y = x in ", ""), 1.0),
+        ("nested sums", nest(900, "x + ", ""), 901.0),
+        ("nested conditions", nest(60, "if x < 0 then 0 else ", ""), 1.0),
+    ];
+    let complaints = tests::all(&cases, |(name, body, slope)| {
+        let text = format!("def f (x : real) : real = {body}\n");
+        let args = |file: &str| ["grad", file, "f", "--args", "{\"x\": 0.5}"].map(String::from).to_vec();
+        let ran = on_text(name, &text, args);
+        match ran.status == 0 && ran.stdout == format!("{slope:?}\n") {
+            true => Ok(()),
+            false => Err(format!("{name}: status {}\n{}{}", ran.status, ran.stdout, ran.stderr)),
+        }
+    });
+    tests::report(complaints, cases.len());
+}

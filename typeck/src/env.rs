@@ -249,9 +249,13 @@ impl Types<'_> {
             };
         }
         if alias.params.len() != args.len() {
+            let takes = match alias.params.len() {
+                1 => "1 argument".to_string(),
+                k => format!("{k} arguments"),
+            };
             let d = Diagnostic::new(
                 codes::TYPE_ARGUMENTS,
-                format!("`{}` takes {} arguments, here are {}", name.node, alias.params.len(), args.len()),
+                format!("`{}` takes {takes}, here are {}", name.node, args.len()),
             )
             .label(name.span, "applied here");
             return self.report(d);

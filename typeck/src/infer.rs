@@ -51,6 +51,8 @@ pub struct Infer<'s> {
 #[derive(Clone, Copy)]
 pub enum Why<'a> {
     Context,
+    /// What a pattern takes apart.
+    Pattern,
     Argument {
         function: &'a str,
         number: usize,
@@ -333,8 +335,11 @@ impl<'s> Infer<'s> {
                 self.solve();
                 // The same up to sizes: those are checked at run time.
                 let loose = self.loosen(&want);
-                let found = e.ty.clone();
-                self.require(e.span, &found, &loose, Why::Annotation(t.span));
+                self.metas.at = e.span;
+                if let Err(clash) = self.metas.unify(&e.ty, &loose) {
+                    let found = e.ty.clone();
+                    self.mismatch(e.span, &found, &want, Why::Annotation(t.span), clash);
+                }
                 Te::new(K::As(Box::new(e)), want, span)
             }
             ExprKind::Tensor(..) | ExprKind::TensorElim { .. } | ExprKind::Suml { .. } => {

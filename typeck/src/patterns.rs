@@ -49,7 +49,7 @@ impl Infer<'_> {
             }
             PatKind::Tuple(ps) => {
                 let ts: Vec<T> = ps.iter().map(|_| self.metas.fresh()).collect();
-                self.require(pat.span, ty, &T::tuple(ts.clone()), Why::Context);
+                self.require(pat.span, ty, &T::tuple(ts.clone()), Why::Pattern);
                 let ps = ps.iter().zip(&ts).map(|(p, t)| self.bind_pattern(env, p, t, None, linear));
                 PK::Tuple(ps.collect())
             }
@@ -60,7 +60,7 @@ impl Infer<'_> {
                     .collect();
                 fields.sort_by(|a, b| a.0.cmp(&b.0));
                 let want = T::record(fields.iter().map(|(x, t, _)| (x.clone(), t.clone())).collect());
-                self.require(pat.span, ty, &want, Why::Context);
+                self.require(pat.span, ty, &want, Why::Pattern);
                 let ps = fields.iter().map(|(_, t, p)| self.bind_pattern(env, p, t, None, linear));
                 PK::Record(ps.collect())
             }
@@ -72,7 +72,7 @@ impl Infer<'_> {
                     T::Array(n, _) if self.metas.zonk_size(&n).as_constant().is_none() => n,
                     _ => k,
                 };
-                self.require(pat.span, ty, &T::array(n, element.clone()), Why::Context);
+                self.require(pat.span, ty, &T::array(n, element.clone()), Why::Pattern);
                 let ps = ps.iter().map(|p| self.bind_pattern(env, p, &element, None, linear));
                 PK::Array(ps.collect())
             }

@@ -255,7 +255,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "def f (x : real) : real = let (a, b) = x in a\n",
-        &["E0301 a tuple of 2 is required here, this is real"],
+        &["E0301 this pattern is for a tuple of 2, the value is real"],
     ),
     ("def f (x : (real, real)) : real = let (a, a) = x in a\n", &["E0204 the name `a` is there twice"]),
     (
@@ -271,7 +271,7 @@ const CASES: &[(&str, &[&str])] = &[
         &["E0303 `*` does not apply to real and int | ints are converted with `real`: real k"],
     ),
     ("type real = int\n", &["E0204 `real` is a type already"]),
-    ("type m [n] = real^n\ndef f (x : m) : real = 1.0\n", &["E0208 `m` takes 1 arguments, here are 0"]),
+    ("type m [n] = real^n\ndef f (x : m) : real = 1.0\n", &["E0208 `m` takes 1 argument, here are 0"]),
     ("input t [n] : [n]real -> real\n", &["E0301 the input `t` must have a first-order type"]),
     (
         "def f (x : real) = reduce (+) 0.0 1.0\n",

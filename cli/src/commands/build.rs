@@ -30,7 +30,8 @@ pub fn build(
     let mut procs = vec![];
     for export in &exports {
         let def = exported(&file, export, &[])?.def;
-        procs.push(to_loops(&file.program, &def, &options).map_err(|f| fault(&file, f))?);
+        let (Export::Value(name) | Export::Grad(name) | Export::ValueAndGrad(name)) = export;
+        procs.push(to_loops(&file.program, &def, &options).map_err(|f| fault(&file, name, f))?);
     }
     let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("out");
     std::fs::create_dir_all(out).map_err(|e| unwritable(out, &e.to_string()))?;

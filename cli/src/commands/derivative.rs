@@ -18,6 +18,7 @@ use lang::prim::Scalar;
 /// Everything a derivative command starts from.
 struct Start {
     file: CheckedFile,
+    name: String,
     options: Options,
     given: Inputs,
 }
@@ -25,7 +26,7 @@ struct Start {
 fn start(of: &DerivativeArgs) -> Result<Start, Stop> {
     let options = options(&of.engine)?;
     let given = Inputs::from_args(&of.data)?;
-    Ok(Start { file: load(&of.file)?, options, given })
+    Ok(Start { file: load(&of.file)?, name: of.name.clone(), options, given })
 }
 
 /// The active parameters: those named by `--wrt`, or all whose type has a tangent; inputs only when named.
@@ -59,11 +60,11 @@ pub fn active(file: &CheckedFile, subject: &Subject, wrt: &[String]) -> Result<V
 }
 
 fn compile(start: &Start, entry: Entry) -> Result<Runnable, Stop> {
-    Runnable::new(&start.file.program, entry, &start.options).map_err(|f| fault(&start.file, f))
+    Runnable::new(&start.file.program, entry, &start.options).map_err(|f| fault(&start.file, &start.name, f))
 }
 
 fn call(start: &Start, runnable: &Runnable, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Stop> {
-    runnable.call(args, sizes).map_err(|f| fault(&start.file, f))
+    runnable.call(args, sizes).map_err(|f| fault(&start.file, &start.name, f))
 }
 
 pub fn real_result(file: &CheckedFile, subject: &Subject) -> Result<(), Stop> {
@@ -98,7 +99,7 @@ pub fn jvp(of: &DerivativeArgs, tangent: &str) -> Result<String, Stop> {
         data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
     let serde_json::Value::Object(mut tangents) = parse_json(tangent, "--tangent")? else {
         let message = "--tangent should be a JSON object: parameters by name";
-        return Err(Diagnostic::new(codes::BAD_JSON, message).into());
+        return Err(Diagnostic::new(codes::BAD_JSON, message).help("write {\"x\": 1.0}").into());
     };
     let entry = entry(&subject.def, &subject.params, &subject.result, &Ask::Jvp(active));
     for slot in &entry.params[args.len()..] {

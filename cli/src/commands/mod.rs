@@ -70,8 +70,9 @@ fn options(args: &EngineArgs) -> Result<Options, Stop> {
     }
 }
 
-/// What a stage could not do, as a problem with its place in the file.
-fn fault(file: &CheckedFile, fault: Fault) -> Stop {
+/// What a stage could not do with a definition or test, as a problem with its place in the file: that of the fault where it is
+/// known, or else that of the definition.
+fn fault(file: &CheckedFile, name: &str, fault: Fault) -> Stop {
     let (diagnostic, site): (Diagnostic, Option<Site>) = match fault {
         Fault::Rejected { code, message, site } => (Diagnostic::new(code, message), site),
         Fault::Failed { failure, site, details } => {
@@ -85,10 +86,17 @@ fn fault(file: &CheckedFile, fault: Fault) -> Stop {
             (Diagnostic::new(codes::COMPILER_BUG, message).help(help), None)
         }
     };
-    let place = site.and_then(|site| file.place(&site));
-    let diagnostic = match place {
+    // The empty span stands for the whole definition.
+    let exact = site.as_ref().filter(|site| site.span.start < site.span.end);
+    let diagnostic = match exact.and_then(|site| file.place(site)) {
         Some(span) => diagnostic.label(span, "here"),
-        None => diagnostic,
+        None => {
+            let whole = site.and_then(|site| subject::written_at(file, &site.def, &site.def));
+            match whole.or_else(|| subject::written_at(file, name, name)) {
+                Some(span) => diagnostic.label(span, "in this"),
+                None => diagnostic,
+            }
+        }
     };
     Stop::Problems(vec![Problem { source: Some(file.source.clone()), diagnostic }])
 }

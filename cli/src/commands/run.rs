@@ -23,8 +23,8 @@ pub fn run(
     let Subject { def, params, result, .. } = subject(&file, name)?;
     let data = data(&file, &def, &params, given, &engine.size)?;
     let entry = entry(&def, &params, &result, &Ask::Value);
-    let runnable = Runnable::new(&file.program, entry, &options).map_err(|f| fault(&file, f))?;
-    let outcome = runnable.call(&data.args, &data.sizes).map_err(|f| fault(&file, f))?;
+    let runnable = Runnable::new(&file.program, entry, &options).map_err(|f| fault(&file, name, f))?;
+    let outcome = runnable.call(&data.args, &data.sizes).map_err(|f| fault(&file, name, f))?;
     Ok(printed(&result, &outcome.result, out))
 }
 

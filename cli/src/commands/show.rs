@@ -44,7 +44,7 @@ pub fn show(
             entry_point(&file, name, wrt).map(|def| native(program, &def, stage, &options))?
         }
     };
-    shown.map_err(|f| fault(&file, f))
+    shown.map_err(|f| fault(&file, &def.name, f))
 }
 
 /// The definition of that name, or for `grad f` and `value_and_grad f` the entry point.

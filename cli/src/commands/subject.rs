@@ -76,13 +76,16 @@ pub fn input_slots(file: &CheckedFile, inputs: &[String], def: &Def, own_sizes: 
     slots
 }
 
-/// Where the file writes a parameter of a definition, an input, or else the definition.
-fn written_at(file: &CheckedFile, def: &str, name: &str) -> Option<Span> {
+/// Where the file writes a parameter of a definition, an input, or else the definition or test.
+pub fn written_at(file: &CheckedFile, def: &str, name: &str) -> Option<Span> {
     let (parsed, _) = lang::surface::parser::parse(&file.source.text);
     let mut found = None;
     for item in &parsed.items {
         match &item.kind {
             ItemKind::Input { name: x, .. } if x.node == name => return Some(x.span),
+            ItemKind::Test(test) if def.strip_prefix("test ") == Some(&test.name.node) => {
+                found = Some(test.name.span);
+            }
             ItemKind::Def { defs, .. } => {
                 for d in defs.iter().filter(|d| d.name.node == def) {
                     let params = d.params.iter().enumerate();

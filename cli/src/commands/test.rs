@@ -27,20 +27,49 @@ pub fn test(files: &[PathBuf], args: &EngineArgs) -> Result<String, Stop> {
     let options = options(args)?;
     let (mut problems, mut out) = (vec![], String::new());
     for path in files {
-        let file = load(path)?;
+        let file = match load(path) {
+            Ok(file) => file,
+            Err(Stop::Problems(more)) => {
+                problems.extend(more);
+                continue;
+            }
+            Err(usage @ Stop::Usage(_)) => return Err(usage),
+        };
         for case in &file.tests {
+            // What goes wrong in the same way on several engines is one problem.
+            let mut found: Vec<(Problem, Vec<&str>)> = vec![];
             for engine in &engines {
                 let options = Options { engine: *engine, ..options.clone() };
-                match holds(&file, case, &options) {
-                    Ok(()) => {}
-                    Err(Stop::Problems(more)) => problems.extend(more),
+                let more = match holds(&file, case, &options) {
+                    Ok(()) => continue,
+                    Err(Stop::Problems(more)) => more,
                     Err(usage @ Stop::Usage(_)) => return Err(usage),
+                };
+                for problem in more {
+                    match found.iter_mut().find(|(p, _)| p.diagnostic == problem.diagnostic) {
+                        Some((_, on)) => on.push(name(*engine)),
+                        None => found.push((problem, vec![name(*engine)])),
+                    }
                 }
+            }
+            for (mut problem, on) in found {
+                if on.len() < engines.len() {
+                    problem.diagnostic.message += &format!(", on {}", on.join(" and "));
+                }
+                problems.push(problem);
             }
         }
         out += &format!("{}: {} tests, {} engines\n", file.source.path, file.tests.len(), engines.len());
     }
     if problems.is_empty() { Ok(out) } else { Err(Stop::Problems(problems)) }
+}
+
+fn name(engine: Engine) -> &'static str {
+    match engine {
+        Engine::Eval => "the evaluator",
+        Engine::Loops => "the evaluator of loops",
+        Engine::Jit => "native code",
+    }
 }
 
 fn holds(file: &CheckedFile, case: &TestCase, options: &Options) -> Result<(), Stop> {
@@ -49,8 +78,9 @@ fn holds(file: &CheckedFile, case: &TestCase, options: &Options) -> Result<(), S
     let bug = || Stop::from(Diagnostic::new(codes::COMPILER_BUG, format!("`{}` is not a pair", case.name)));
     let result = Layout::of_core(&case.def.result).ok_or_else(bug)?;
     let entry = Entry { def: case.def.clone(), params, result: result.clone() };
-    let runnable = Runnable::new(&file.program, entry, options).map_err(|f| fault(file, f))?;
-    let outcome = runnable.call(&data.args, &data.sizes).map_err(|f| fault(file, f))?;
+    let runnable =
+        Runnable::new(&file.program, entry, options).map_err(|f| fault(file, &case.def.name, f))?;
+    let outcome = runnable.call(&data.args, &data.sizes).map_err(|f| fault(file, &case.def.name, f))?;
     let Layout::Tuple(sides) = &result else { return Err(bug()) };
     let [left, right] = &sides[..] else { return Err(bug()) };
     let (l, r) = outcome.result.split_at(left.leaf_count());
@@ -61,16 +91,26 @@ fn holds(file: &CheckedFile, case: &TestCase, options: &Options) -> Result<(), S
     if l.iter().zip(r).all(|(a, b)| same(a, b, tolerance)) {
         return Ok(());
     }
-    let engine = match options.engine {
-        Engine::Eval => "the evaluator",
-        Engine::Loops => "the evaluator of loops",
-        Engine::Jit => "native code",
-    };
-    let message = format!("the test `{}` does not hold on {engine}", case.name);
-    let (l, r) = (print::pretty(left, l), print::pretty(right, r));
-    let diagnostic = Diagnostic::new(codes::TEST_FAILED, message)
-        .label(case.span, format!("left {}, right {}", l.trim_end(), r.trim_end()));
+    let message = format!("the test `{}` does not hold", case.name);
+    let (shown, other) = (print::pretty(left, l), print::pretty(right, r));
+    let mut label = format!("left {}, right {}", shown.trim_end(), other.trim_end());
+    if let Some(tolerance) = tolerance {
+        let off = l.iter().zip(r).map(|(a, b)| difference(a, b)).fold(0.0, f64::max);
+        label += &format!("; relative difference {off:.1e}, allowed {tolerance:?}");
+    }
+    let diagnostic = Diagnostic::new(codes::TEST_FAILED, message).label(case.span, label);
     Err(Stop::Problems(vec![Problem { source: Some(file.source.clone()), diagnostic }]))
+}
+
+/// The greatest relative difference of two reals at the same place.
+fn difference(a: &Tensor, b: &Tensor) -> f64 {
+    match (&a.data, &b.data) {
+        (Numbers::Real(xs), Numbers::Real(ys)) => {
+            let one = |(x, y): (&f64, &f64)| if x == y { 0.0 } else { (x - y).abs() / x.abs().max(y.abs()) };
+            xs.iter().zip(ys).map(one).fold(0.0, f64::max)
+        }
+        (Numbers::Real(_) | Numbers::Int(_) | Numbers::Bool(_), _) => 0.0,
+    }
 }
 
 /// Equal leaves; reals within a relative tolerance where there is one. NaN is like NaN.

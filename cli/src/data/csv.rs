@@ -17,7 +17,8 @@ pub fn read(text: &str) -> Result<Table, String> {
         let record = record.map_err(|e| match e.kind() {
             csv::ErrorKind::UnequalLengths { pos, expected_len, len } => {
                 let line = pos.as_ref().map_or(0, csv::Position::line);
-                format!("line {line} has {len} fields, the first has {expected_len}")
+                let fields = if *len == 1 { "field" } else { "fields" };
+                format!("line {line} has {len} {fields}, the first has {expected_len}")
             }
             _ => e.to_string(),
         })?;
@@ -37,6 +38,9 @@ pub fn read(text: &str) -> Result<Table, String> {
         for ((column, field), name) in table.columns.iter_mut().zip(record.iter()).zip(&table.header) {
             match number(field) {
                 Some(x) => column.push(x),
+                None if field.is_empty() => {
+                    return Err(format!("line {line}, column `{name}`: nothing is there"));
+                }
                 None => return Err(format!("line {line}, column `{name}`: `{field}` is not a number")),
             }
         }
@@ -58,12 +62,19 @@ impl Table {
     pub fn select(&self, names: &[&str]) -> Result<Table, String> {
         let mut columns = vec![];
         for name in names {
-            match self.header.iter().position(|h| h == name) {
-                Some(i) => columns.push(self.columns[i].clone()),
-                None => return Err(format!("no column `{name}`; there are: {}", self.header.join(", "))),
-            }
+            columns.push(self.columns[self.find(name)?].clone());
         }
         Ok(Table { header: names.iter().map(|n| n.to_string()).collect(), columns })
+    }
+
+    /// The column of that name.
+    pub fn find(&self, name: &str) -> Result<usize, String> {
+        let mut found = (0..self.header.len()).filter(|i| self.header[*i] == name);
+        match (found.next(), found.next()) {
+            (Some(i), None) => Ok(i),
+            (Some(_), Some(_)) => Err(format!("there are two columns `{name}`")),
+            (None, _) => Err(format!("there is no column `{name}`; there are: {}", self.header.join(", "))),
+        }
     }
 
     pub fn rows(&self) -> usize {
@@ -85,8 +96,16 @@ mod tests {
     }
 
     #[test]
+    fn columns_that_share_a_name_cannot_be_named() {
+        let table = read("a,b,a\n1,2,3\n").unwrap();
+        assert_eq!(table.select(&["a"]).unwrap_err(), "there are two columns `a`");
+        assert_eq!(table.select(&["b"]).unwrap().columns, [[2.0]]);
+    }
+
+    #[test]
     fn faults_name_the_line() {
-        assert!(read("a,b\n1,2\n3\n").unwrap_err().contains("line 3 has 1 fields"));
+        assert!(read("a,b\n1,\n").unwrap_err().contains("line 2, column `b`: nothing is there"));
+        assert!(read("a,b\n1,2\n3\n").unwrap_err().contains("line 3 has 1 field,"));
         assert!(read("a,b\n1,2\n3,x\n").unwrap_err().contains("line 3, column `b`: `x`"));
         assert!(read("").unwrap_err().contains("empty"));
     }

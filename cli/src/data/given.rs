@@ -1,7 +1,7 @@
 //! Where data comes from: `--args`, `--input`, the default files of `input` items.
 
 use super::read::Given;
-use super::{csv, npy};
+use super::{csv, json, npy};
 use crate::args::DataArgs;
 use crate::codes;
 use crate::report::Stop;
@@ -26,7 +26,8 @@ impl Inputs {
                     inputs.object(parse_json(&text, input)?, input)?;
                 }
                 Some(_) | None => {
-                    let message = format!("`--input {input}` needs a name: --input NAME={input}");
+                    let file = input.trim_start_matches('=');
+                    let message = format!("`--input {input}` needs a name: --input NAME={file}");
                     return Err(Stop::Usage(message));
                 }
             }
@@ -60,10 +61,17 @@ fn is_name(text: &str) -> bool {
 
 /// A JSON text as a value; `origin` names it in the message.
 pub fn parse_json(text: &str, origin: &str) -> Result<serde_json::Value, Stop> {
-    serde_json::from_str(text).map_err(|error| {
-        Diagnostic::new(codes::BAD_JSON, format!("{origin} is not JSON: {error}"))
-            .help("NaN and infinities are strings: \"NaN\", \"inf\", \"-inf\"")
-            .into()
+    json::parse(text).map_err(|error| {
+        let d = Diagnostic::new(
+            codes::BAD_JSON,
+            match error.is_data() {
+                true => format!("{origin}: {error}"),
+                false => format!("{origin} is not JSON: {error}"),
+            },
+        );
+        let unusual = ["nan", "inf", "1e"].iter().any(|x| text.to_lowercase().contains(x));
+        let help = "NaN and infinities are strings: \"NaN\", \"inf\", \"-inf\"";
+        if unusual { d.help(help).into() } else { d.into() }
     })
 }
 

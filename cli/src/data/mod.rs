@@ -5,13 +5,14 @@
 //! |---|---|
 //! | [`layout`] | the types data can have, with field names, and sizes as they become known |
 //! | [`given`] | where data comes from: the command line, files |
-//! | [`csv`], [`npy`] | two of the formats |
+//! | [`csv`], [`json`], [`npy`] | the formats |
 //! | [`read`] | what is given, to leaves |
 //! | [`value`] | leaves to values of the evaluators and back |
 //! | [`print`] | leaves to text and to JSON |
 
 pub mod csv;
 pub mod given;
+pub mod json;
 pub mod layout;
 pub mod npy;
 pub mod print;

@@ -317,13 +317,10 @@ impl Reader<'_> {
         let mut out = vec![];
         for (i, (name, part)) in names.into_iter().zip(layout.parts()).enumerate() {
             let at = match name {
-                None => Some(i),
-                Some(name) => table.header.iter().position(|h| h == name),
+                None => Ok(i),
+                Some(name) => table.find(name),
             };
-            let at = at.ok_or_else(|| {
-                let (name, header) = (name.unwrap_or(""), table.header.join(", "));
-                self.wrong(codes::BAD_CSV, format!("there is no column `{name}`; there are: {header}"))
-            })?;
+            let at = at.map_err(|what| self.wrong(codes::BAD_CSV, what))?;
             let scalar = match part {
                 Layout::Scalar(s) => *s,
                 Layout::Array(_, element) => match &**element {

@@ -53,6 +53,7 @@ fn defs<'t>(types: &Types<'t>, patterns: &Patterns<'t>, expr: P<'t, Expr>) -> P<
             .label(p.span, "this parameter has none");
         let d = match &p.node {
             PatKind::Var(x) => d.help(format!("write `({x} : real)`, or the type it has")),
+            PatKind::Tuple(_) => d.help("write each parameter with its type: `(x : real) (y : real)`"),
             _ => d,
         };
         e.emit(Problem::custom(p.span, d));

@@ -28,9 +28,15 @@ pub fn parse(text: &str) -> (File, Vec<Diagnostic>) {
             _ => tokens.push((tok, span)),
         }
     }
-    let column_one = |s: &Span| s.start == 0 || text.as_bytes()[s.start as usize - 1] == b'\n';
+    // How far what begins a line is indented; None for what begins none.
+    let column = |s: &Span| {
+        let line = text[..s.start as usize].rsplit('\n').next().unwrap_or("");
+        line.chars().all(char::is_whitespace).then_some(line.len())
+    };
     let starts: Vec<usize> = (0..tokens.len())
-        .filter(|k| matches!(tokens[*k], (Tok::Name(w), s) if ITEM_WORDS.contains(&w) && column_one(&s)))
+        .filter(
+            |k| matches!(tokens[*k], (Tok::Name(w), s) if ITEM_WORDS.contains(&w) && column(&s) == Some(0)),
+        )
         .collect();
     if let Some((tok, span)) = tokens.first().filter(|_| starts.first() != Some(&0)) {
         diagnostics.push(not_an_item(tok, *span));
@@ -50,7 +56,7 @@ pub fn parse(text: &str) -> (File, Vec<Diagnostic>) {
         let doc = (!doc.is_empty()).then(|| doc.join("\n"));
         // What an unknown character stands for is not guessed.
         let garbled = unknown.iter().any(|at| span.start < *at && *at < span.end);
-        let kind = item(&grammar, slice, garbled, &column_one, &mut diagnostics);
+        let kind = item(&grammar, slice, garbled, &column, &mut diagnostics);
         file.items.push(Item { doc, kind, span });
     }
     (file, diagnostics)
@@ -83,7 +89,7 @@ fn item<'t>(
     grammar: &Grammar<'t>,
     tokens: &'t [Token<'t>],
     garbled: bool,
-    column_one: &dyn Fn(&Span) -> bool,
+    column: &dyn Fn(&Span) -> Option<usize>,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> ItemKind {
     let end = tokens[tokens.len() - 1].1;
@@ -106,12 +112,21 @@ fn item<'t>(
     for p in problems {
         let before = |s: &Span| s.start <= p.span.start;
         let stray = tokens[1..].iter().find_map(|(t, s)| match t {
-            Tok::Name(w) if column_one(s) && before(s) => Some((*w, *s)),
+            Tok::Name(w) if column(s) == Some(0) && before(s) => Some((stray_word(w), *s)),
+            Tok::Name(w) if ITEM_WORDS.contains(w) && column(s).is_some() && before(s) => {
+                Some((format!("`{w}` begins an item only in column one"), *s))
+            }
             _ => None,
         });
         diagnostics.push(p.into_diagnostic(stray));
     }
     kind.unwrap_or(ItemKind::Error)
+}
+
+fn stray_word(word: &str) -> String {
+    format!(
+        "`{word}` in column one begins no item, so it continues the definition above it; items begin with {ITEMS}"
+    )
 }
 
 fn not_an_item(tok: &Tok, span: Span) -> Diagnostic {
@@ -120,6 +135,9 @@ fn not_an_item(tok: &Tok, span: Span) -> Diagnostic {
             .label(span, "this begins no item");
     match tok {
         Tok::Name(w) if ITEM_WORDS.contains(w) => d.help(format!("move `{w}` to column one")),
+        Tok::Sym(Sym::Let) | Tok::Name("fn" | "fun" | "func" | "function" | "val" | "var" | "define") => {
+            d.help("a definition is written `def f (x : real) : real = …`")
+        }
         _ => d.help(format!("items begin in column one with {ITEMS}")),
     }
 }

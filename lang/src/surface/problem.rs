@@ -24,8 +24,9 @@ impl<'t> Problem<'t> {
         Problem { span, found: None, expected: Expected::default(), custom: Some(Box::new(d)) }
     }
 
-    /// The message for people. `stray` is a word in column one between the item's beginning and the problem.
-    pub fn into_diagnostic(self, stray: Option<(&str, Span)>) -> Diagnostic {
+    /// The message for people. `stray` is a word at the beginning of a line between the item's beginning and the problem, and what
+    /// there is to say of it.
+    pub fn into_diagnostic(self, stray: Option<(String, Span)>) -> Diagnostic {
         if let Some(d) = self.custom {
             return *d;
         }
@@ -41,12 +42,7 @@ impl<'t> Problem<'t> {
             .label(self.span, "the text ends after this"),
         };
         let help = match (stray, self.found.and_then(|t| mend(t, self.expected))) {
-            (Some((word, place)), _) => {
-                let d = d.label(place, "this word");
-                return d.help(format!(
-                    "`{word}` in column one begins no item, so it continues the definition above it; items begin with {ITEMS}"
-                ));
-            }
+            (Some((help, place)), _) => return d.label(place, "this word").help(help),
             (None, help) => help,
         };
         Diagnostic { help, ..d }
@@ -79,6 +75,13 @@ fn mend(found: Tok, expected: Expected) -> Option<String> {
         Tok::Name(_) if wants_sym(Sym::Colon) && !wants_sym(Sym::Equals) => {
             Some("each parameter has its own type: `(x : real) (y : real)`".into())
         }
+        Tok::Sym(Sym::Comma) if wants_sym(Sym::Close) && wants_sym(Sym::Arrow) => {
+            Some("each parameter has parentheses of its own: `(x : real) (y : real)`".into())
+        }
+        Tok::Sym(Sym::Colon) if wants_sym(Sym::With) && wants_sym(Sym::Equals) => {
+            Some("the value of a field is written `{x = e}`".into())
+        }
+        Tok::Sym(Sym::Star) if wants(Label::Expr) => Some("powers are written `x ^ k`".into()),
         Tok::Name("elif" | "elsif") => Some("write `else if`".into()),
         Tok::Sym(Sym::Lambda | Sym::Let | Sym::If | Sym::Loop | Sym::Match) if wants(Label::Argument) => {
             Some("as an argument it stands in parentheses".into())

@@ -19,6 +19,7 @@ impl Infer<'_> {
         let (f, w, has) = (self.shown(&found), self.shown(&want), self.has_type(&found));
         let (what, place) = match why {
             Why::Context => (format!("{w} is required here"), None),
+            Why::Pattern => (format!("this pattern is for {w}"), None),
             Why::Argument { function, number, name } => {
                 let which = match name {
                     Some(x) => format!("argument `{x}` of `{function}`"),
@@ -39,24 +40,29 @@ impl Infer<'_> {
             Why::Index => ("an index must be an int".to_string(), None),
             Why::Operand(op) => (format!("`{op}` needs {w}"), None),
         };
+        let (this, has) = match why {
+            Why::Pattern => ("the value", has.replacen("this", "its value", 1)),
+            _ => ("this", has),
+        };
         let d = match &clash {
             Clash::Sizes(a, b) => {
                 let fixed = self.metas.fixed_at(a).or(self.metas.fixed_at(b)).filter(|s| *s != span);
                 let (a, b) = (self.metas.zonk_size(a), self.metas.zonk_size(b));
-                let d = Diagnostic::new(codes::SIZE_MISMATCH, format!("{what}, this is {f}: {a} is not {b}"))
-                    .label(span, has);
+                let d =
+                    Diagnostic::new(codes::SIZE_MISMATCH, format!("{what}, {this} is {f}: {a} is not {b}"))
+                        .label(span, has);
                 match fixed {
                     Some(s) => d.label(s, "the size is fixed by this"),
                     None => d,
                 }
             }
             Clash::Types(..) => {
-                Diagnostic::new(codes::MISMATCH, format!("{what}, this is {f}")).label(span, has)
+                Diagnostic::new(codes::MISMATCH, format!("{what}, {this} is {f}")).label(span, has)
             }
             Clash::Infinite(_) => Diagnostic::new(codes::INFINITE, "the type of this would contain itself")
                 .label(span, format!("{what}; nothing can be that and a part of it")),
             Clash::Negative(n, k) => {
-                Diagnostic::new(codes::NEGATIVE_SIZE, format!("{what}, this is {f}: {n} would be {k}"))
+                Diagnostic::new(codes::NEGATIVE_SIZE, format!("{what}, {this} is {f}: {n} would be {k}"))
                     .label(span, has)
             }
             Clash::Overflow => Diagnostic::new(codes::SIZE_OVERFLOW, "a size does not fit in 64 bits")

@@ -65,7 +65,8 @@ pub(super) fn check(def: &Def, scheme: &Scheme, inputs: &[String], sigs: &Signat
         }
     }
     let names: Vec<Ident> = def.params.iter().filter_map(|(pat, _)| named(pat)).collect();
-    inf.distinct("parameter", sizes.into_iter().chain(&names));
+    let sized = names.iter().any(|x| sizes.iter().any(|n| n.node == x.node));
+    inf.distinct(if sized { "name" } else { "parameter" }, sizes.into_iter().chain(&names));
     for ((pat, _), p) in def.params.iter().zip(&scheme.params) {
         match &pat.node {
             PatKind::Var(x) => env.bind(x, &p.var, &p.ty, None),
