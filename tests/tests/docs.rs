@@ -89,6 +89,29 @@ fn check(path: &Path) -> Result<(), String> {
     if complaints.is_empty() { Ok(()) } else { Err(format!("{name}: {}", complaints.join("\n"))) }
 }
 
+/// The files that a page names in backticks, by their path in the repository or from the page.
+fn files_named(page: &str) -> Vec<&str> {
+    let is_path = |text: &&str| {
+        let named = [".rs", ".md", ".ad"].iter().any(|end| text.ends_with(end));
+        named && text.contains('/') && text.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c))
+    };
+    page.split('`').skip(1).step_by(2).filter(is_path).collect()
+}
+
+#[test]
+fn the_files_that_the_pages_name_exist() {
+    let mut count = 0;
+    for path in pages() {
+        let page = std::fs::read_to_string(&path).expect("pages are listed from the disk");
+        for name in files_named(&page) {
+            let near = path.parent().unwrap_or(Path::new(".")).join(name);
+            assert!(near.exists() || tests::root().join(name).exists(), "{}: `{name}`", path.display());
+            count += 1;
+        }
+    }
+    assert!(count > 20);
+}
+
 #[test]
 fn what_the_pages_show_is_so() {
     let pages = pages();

@@ -28,7 +28,7 @@ macro_rules! operators {
 }
 
 operators! {
-    Grad = "grad", "grad f x, f : τ -> real: the gradient, of type D τ";
+    Grad = "grad", "grad f x: the gradient of f : τ -> real, of type D τ";
     ValueAndGrad = "value_and_grad", "value_and_grad f x: f x and the gradient";
     Jvp = "jvp", "jvp f x v: the derivative of f at x applied to v : D τ";
     JvpWithValue = "jvp'", "jvp' f x v: f x and jvp f x v";

@@ -57,10 +57,18 @@ impl std::fmt::Debug for Row {
     }
 }
 
+/// The rows by subject.
+pub const SECTIONS: &[(&str, &[Row])] = &[
+    ("Arrays", array::ROWS),
+    ("Reductions and order", reduce::ROWS),
+    ("Linear algebra and safe sums", numeric::ROWS),
+    ("Random numbers", random::ROWS),
+    ("Checks", checks::ROWS),
+];
+
 /// Every built-in.
-pub static ALL: LazyLock<Vec<&'static Row>> = LazyLock::new(|| {
-    [array::ROWS, reduce::ROWS, numeric::ROWS, random::ROWS, checks::ROWS].into_iter().flatten().collect()
-});
+pub static ALL: LazyLock<Vec<&'static Row>> =
+    LazyLock::new(|| SECTIONS.iter().flat_map(|(_, rows)| *rows).collect());
 
 struct Entry {
     def: surface::Def,
