@@ -3,6 +3,7 @@
 
 pub mod codes;
 mod expr;
+pub mod format;
 mod grammar;
 mod items;
 pub mod lexer;

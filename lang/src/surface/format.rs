@@ -1,0 +1,14 @@
+//! The formatter: text in, text in the printer's form out.
+
+use super::{parser, print};
+use crate::diag::Diagnostic;
+
+/// The text in the printer's form, which parses to the same tree with the same comments; or what is wrong with its syntax.
+/// Formatting twice is formatting once.
+pub fn format(text: &str) -> Result<String, Vec<Diagnostic>> {
+    let (file, diagnostics) = parser::parse(text);
+    if !diagnostics.is_empty() {
+        return Err(diagnostics);
+    }
+    Ok(crate::big_stack::run(|| print::formatted(&file, text, print::Style::default())))
+}
