@@ -113,6 +113,15 @@ pub enum Command {
         #[command(flatten)]
         engine: EngineArgs,
     },
+    /// Put files in the standard form: one layout, every comment kept
+    #[command(after_help = "Example: adc fmt examples/*.ad")]
+    Fmt {
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+        /// Change nothing; say which files are not in the form
+        #[arg(long)]
+        check: bool,
+    },
     /// Explain an error code
     #[command(after_help = "Example: adc explain E0701")]
     Explain { code: String },

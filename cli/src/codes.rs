@@ -17,6 +17,7 @@ pub const NOT_DIFFERENTIABLE: &str = "E0712";
 pub const NOT_AVAILABLE: &str = "E0713";
 pub const UNWRITABLE: &str = "E0714";
 pub const TEST_FAILED: &str = "E0715";
+pub const NOT_FORMATTED: &str = "E0716";
 pub const COMPILER_BUG: &str = "E0799";
 pub const INDEX_OUT_OF_RANGE: &str = "E0801";
 pub const DIVISION_BY_ZERO: &str = "E0802";
@@ -42,6 +43,7 @@ const OWN: &[&str] = &[
     NOT_AVAILABLE,
     UNWRITABLE,
     TEST_FAILED,
+    NOT_FORMATTED,
     COMPILER_BUG,
     INDEX_OUT_OF_RANGE,
     DIVISION_BY_ZERO,

@@ -126,7 +126,7 @@ def g (x : real^3) : real =
 
 test t =
   f 1.0 -- left
-  == 2.0 -- right
+    == 2.0 -- right
 -- end
 ";
     becomes(text, expected);

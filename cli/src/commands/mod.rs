@@ -2,6 +2,7 @@
 
 mod build;
 mod derivative;
+mod format;
 mod run;
 mod show;
 mod subject;
@@ -29,6 +30,7 @@ pub fn run(command: &Command) -> Result<String, Stop> {
             show::show(file, name, *stage, *explain, wrt, engine)
         }
         Command::Build { file, out, emit, export, engine } => build::build(file, out, emit, export, engine),
+        Command::Fmt { files, check } => format::fmt(files, *check),
         Command::Explain { code } => match explain::page(code) {
             Some(page) => Ok(page.to_string()),
             None => Err(Stop::Usage(format!("there is no error code `{code}`"))),

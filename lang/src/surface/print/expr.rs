@@ -228,9 +228,9 @@ impl<'s> Printer<'s> {
             if !matches!(head, ExprKind::App(..)) {
                 let mut doc = self.postfix(f);
                 for x in args.into_iter().rev() {
-                    doc = doc.append(self.line(x.span.start).append(self.postfix(x)).nest(2));
+                    doc = doc.append(self.line(x.span.start).append(self.postfix(x)).nest(2).group());
                 }
-                return doc.group();
+                return doc;
             }
         }
         RcDoc::nil()

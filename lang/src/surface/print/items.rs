@@ -82,21 +82,23 @@ impl<'s> Printer<'s> {
             Relation::Within(Some(x)) => format!(" within {}", real(x)),
             Relation::Within(None) | Relation::Exactly => String::new(),
         };
-        self.expr(&t.left, left)
-            .append(self.kept(self.token(t.left.span.end)))
+        let left = self.expr(&t.left, left);
+        let right = self
+            .kept(self.token(t.left.span.end))
             .append(text(sign))
-            .append(self.expr(&t.right, right).nest(sign.len() as isize))
-            .append(text(within))
+            .append(self.expr(&t.right, right))
+            .append(text(within));
+        left.append(right.nest(2)).group()
     }
 
     fn def<'a>(&self, d: &'a Def) -> Doc<'a> {
         let mut head = text(format!("{}{}", d.name.node, type_params(&d.type_params)));
         for (p, t) in &d.params {
-            let gap = self.gap(p.span.start, Keep::Comments, RcDoc::softline());
-            head = head.append(gap).append(self.typed(p, t));
+            head = head.append(self.line(p.span.start).append(self.typed(p, t)).group());
         }
         if let Some(t) = &d.result {
-            head = head.append(RcDoc::softline()).append(text(": ")).append(self.ty(t, TyLevel::Arrow));
+            let gap = self.line(t.span.start);
+            head = head.append(gap.append(text(": ")).append(self.ty(t, TyLevel::Arrow)).group());
         }
         head.append(text(" =")).nest(4).append(self.body(&d.body, OPEN))
     }
