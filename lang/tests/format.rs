@@ -139,7 +139,10 @@ fn the_authors_lines_and_spellings_are_kept_and_blanks_are_not() {
     becomes(text, expected);
     becomes("", "");
     becomes("-- alone", "-- alone\n");
-    becomes("import \"a.ad\"   as m\r\nimport linalg(dot2,trace)\r\n", "import \"a.ad\" as m\nimport linalg (dot2, trace)\n");
+    becomes(
+        "import \"a.ad\"   as m\r\nimport linalg(dot2,trace)\r\n",
+        "import \"a.ad\" as m\nimport linalg (dot2, trace)\n",
+    );
 }
 
 #[test]

@@ -128,10 +128,7 @@ impl<'s> Printer<'s> {
                 let inner = self.expr(body, Place { bar: true, ..OPEN });
                 let line = self.kept(self.token(body.span.end));
                 let bounds = text("| ").append(commas(bounds.iter().map(bound)).nest(2));
-                text("[ ")
-                    .append(inner.append(line).append(bounds).nest(2))
-                    .append(text(" ]"))
-                    .group()
+                text("[ ").append(inner.append(line).append(bounds).nest(2)).append(text(" ]")).group()
             }
             ExprKind::LoopFor(l) => {
                 let (head, key) = match l.flavour {
@@ -216,7 +213,8 @@ impl<'s> Printer<'s> {
     /// The numeral at a place, if one is there.
     fn as_written(&self, span: Span) -> Option<String> {
         let slice = self.source?.slice(span);
-        (slice.starts_with(|c: char| c.is_ascii_digit()) && slice.parse::<f64>().is_ok()).then(|| slice.into())
+        (slice.starts_with(|c: char| c.is_ascii_digit()) && slice.parse::<f64>().is_ok())
+            .then(|| slice.into())
     }
 
     fn application<'a>(&self, e: &'a ExprKind) -> Doc<'a> {
@@ -288,11 +286,11 @@ impl<'s> Printer<'s> {
             if let Some(t) = ty {
                 doc = doc.append(text(" : ")).append(self.ty(t, TyLevel::Arrow));
             }
-            doc = doc
-                .append(text(" ="))
-                .append(self.body(e, OPEN))
-                .append(text(" in"))
-                .append(self.gap(body.span.start, Keep::Blanks, RcDoc::line()));
+            doc = doc.append(text(" =")).append(self.body(e, OPEN)).append(text(" in")).append(self.gap(
+                body.span.start,
+                Keep::Blanks,
+                RcDoc::line(),
+            ));
             rest = &body.node;
             if !matches!(rest, ExprKind::Let(..)) {
                 doc = doc.append(self.expr(body, Place { bar: at.bar, ..OPEN }));
@@ -304,10 +302,12 @@ impl<'s> Printer<'s> {
     /// A let's parameters, type and right side. `let f x : τ = e` is a λ, and so is shown again as written, as the places tell.
     fn definition<'a>(&self, p: &'a Param, e: &'a Expr) -> (&'a [Param], Option<&'a Ty>, &'a Expr) {
         match &e.node {
-            ExprKind::Lam(params, body) if self.source.is_some() && p.ty.is_none() && e.span == body.span => match &body.node {
-                ExprKind::As(x, t) if x.span == body.span => (params, Some(t), x),
-                _ => (params, None, body),
-            },
+            ExprKind::Lam(params, body) if self.source.is_some() && p.ty.is_none() && e.span == body.span => {
+                match &body.node {
+                    ExprKind::As(x, t) if x.span == body.span => (params, Some(t), x),
+                    _ => (params, None, body),
+                }
+            }
             _ => (&[], p.ty.as_ref(), e),
         }
     }
