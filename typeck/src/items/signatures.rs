@@ -82,7 +82,8 @@ impl<'f> Collector<'f> {
         (self.sigs, self.diags)
     }
 
-    /// Aliases that reach themselves stand for nothing; what is wrong with the others is reported even where they are not used.
+    /// What is wrong with an alias is reported once, even where it is not used: it then stands for nothing. Those that reach themselves
+    /// stand for nothing as well.
     fn check_aliases(&mut self, file: &'f File) {
         let uses: BTreeMap<&str, Vec<&str>> = file
             .items
@@ -96,26 +97,34 @@ impl<'f> Collector<'f> {
                 _ => None,
             })
             .collect();
+        // Those that are used come before their users.
         for group in components(&uses) {
-            if group.len() == 1 && !uses[group[0]].contains(&group[0]) {
-                continue;
-            }
+            let cyclic = group.len() > 1 || uses[group[0]].contains(&group[0]);
             for x in group {
                 let Some(place) = self.places.get(&format!("type {x}")).copied() else { continue };
-                self.diags.push(
-                    Diagnostic::new(codes::CYCLIC_ALIAS, format!("the type `{x}` refers to itself"))
-                        .label(place, "aliases are not recursive"),
-                );
-                if let Some(alias) = self.sigs.aliases.get_mut(x) {
-                    alias.ty = surface::at(surface::TyKind::Error, place);
+                let Some(Alias { params, ty }) = self.sigs.aliases.get(x).cloned() else { continue };
+                let mut found = vec![];
+                let (scope, _, _) = brackets(&params, &mut Supply::default(), &mut found);
+                if cyclic {
+                    found.push(
+                        Diagnostic::new(codes::CYCLIC_ALIAS, format!("the type `{x}` refers to itself"))
+                            .label(place, "aliases are not recursive"),
+                    );
+                } else {
+                    Types { aliases: &self.sigs.aliases, diags: &mut found, depth: 0 }.ty(&scope, &ty);
                 }
+                if let Some(d) = found.iter_mut().find(|d| d.code == codes::TYPE_TOO_LARGE) {
+                    // The limit is met inside, but this is the type that meets it.
+                    d.message = format!("the type `{x}` is too large");
+                    d.labels[0].0 = place;
+                }
+                if !found.is_empty()
+                    && let Some(alias) = self.sigs.aliases.get_mut(x)
+                {
+                    alias.ty = surface::at(TyKind::Error, place);
+                }
+                self.diags.extend(found);
             }
-        }
-        for item in &file.items {
-            let ItemKind::Alias { name, params, .. } = &item.kind else { continue };
-            let Some(ty) = self.sigs.aliases.get(&name.node).map(|a| a.ty.clone()) else { continue };
-            let (scope, _, _) = brackets(params, &mut Supply::default(), &mut self.diags);
-            Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 }.ty(&scope, &ty);
         }
     }
 
