@@ -83,7 +83,7 @@ impl Waiting {
 /// Without LLVM there is no machine code to run.
 #[cfg(not(feature = "llvm"))]
 #[derive(Default)]
-struct Waiting;
+struct Waiting {}
 
 #[cfg(not(feature = "llvm"))]
 impl Waiting {
