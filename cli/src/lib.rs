@@ -10,12 +10,14 @@
 //! | [`items`] | a file's text, item by item
 //! | [`session`], [`queries`] | what is known of the files, kept up to date by salsa
 //! | [`timing`] | where the time goes
+//! | [`embed`] | the way from text to code for Rust programs
 //! | [`guard`] | a compiler bug is reported, never a crash |
 
 pub mod args;
 pub mod codes;
 pub mod commands;
 pub mod data;
+pub mod embed;
 pub mod entry;
 pub mod explain;
 pub mod guard;

@@ -5,7 +5,7 @@ use crate::args::{Engine, EngineArgs, MathMode};
 use crate::codes;
 use crate::data::{Numbers, Sizes, Tensor, value};
 use crate::entry::Entry;
-use crate::timing::stage;
+use crate::timing::{stage, steps};
 use lang::core::{Def, Program};
 use lang::diag::{Failure, Site};
 use lang::eval::{self, EvalError};
@@ -180,7 +180,8 @@ impl Runnable {
             #[cfg(feature = "llvm")]
             Engine::Jit => {
                 let proc = to_loops(program, &entry.def, options)?;
-                let jit = stage("LLVM", || codegen::Jit::compile(&[proc], &options.codegen()));
+                let options = options.codegen();
+                let jit = steps(|done| codegen::Jit::compile_observed(&[proc], &options, done));
                 Code::Jit(jit.map_err(|error| Fault::Bug(error.to_string()))?)
             }
             #[cfg(not(feature = "llvm"))]

@@ -70,7 +70,12 @@ impl Compiler {
         let text = read_text(path)?;
         // A byte order mark is no part of the program.
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
-        Ok(SourceFile::new(self, path.display().to_string(), text.into()))
+        Ok(self.source(&path.display().to_string(), text))
+    }
+
+    /// A text as a file of that name.
+    pub fn source(&self, path: &str, text: &str) -> SourceFile {
+        SourceFile::new(self, path.to_string(), text.into())
     }
 
     /// Parses and checks a file, its items side by side.

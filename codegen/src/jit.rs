@@ -15,7 +15,6 @@ use runtime::support;
 use std::collections::HashMap;
 use std::ffi::{CStr, CString, c_void};
 use std::ptr::null_mut;
-use std::time::{Duration, Instant};
 
 /// An argument: a scalar, or an array's elements in row-major order (bools as bytes).
 pub enum Arg<'a> {
@@ -80,19 +79,6 @@ pub struct Jit {
     lljit: LLVMOrcLLJITRef,
     entries: HashMap<Name, Compiled>,
     pool: Option<rayon::ThreadPool>,
-    /// Where compilation spent its time.
-    pub times: Times,
-}
-
-/// How long the steps of a compilation took.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Times {
-    /// The target machine set up and LLVM IR built.
-    pub build: Duration,
-    pub optimise: Duration,
-    /// Instructions selected, the object written.
-    pub emit: Duration,
-    pub link: Duration,
 }
 
 // SAFETY: after construction the linker is touched again only by drop; the code it holds may run on any number of threads (its state is on
@@ -110,16 +96,24 @@ impl Drop for Jit {
 impl Jit {
     /// Compiles the procedures, to be called by name.
     pub fn compile(procs: &[Proc], options: &Options) -> Result<Jit> {
-        let (mut times, mut start) = (Times::default(), Instant::now());
-        let mut lap = || std::mem::replace(&mut start, Instant::now()).elapsed();
+        Jit::compile_observed(procs, options, &mut |_| {})
+    }
+
+    /// Compiles, and says after each step what was done.
+    pub fn compile_observed(
+        procs: &[Proc],
+        options: &Options,
+        done: &mut dyn FnMut(&'static str),
+    ) -> Result<Jit> {
         let cx = Context::create();
         let machine = host::machine(options)?;
+        done("LLVM set-up");
         let module = llvm::module(&cx, procs, options, &machine, true)?;
-        times.build = lap();
+        done("LLVM IR");
         host::optimise(&module, &machine, options)?;
-        times.optimise = lap();
+        done("LLVM passes");
         let object = machine.write_to_memory_buffer(&module, FileType::Object)?;
-        times.emit = lap();
+        done("machine code");
         let pool = match options.threads {
             0 | 1 => None,
             n => {
@@ -128,7 +122,7 @@ impl Jit {
             }
         };
         let lljit = link(object.as_slice(), options)?;
-        let mut jit = Jit { lljit, entries: HashMap::new(), pool, times };
+        let mut jit = Jit { lljit, entries: HashMap::new(), pool };
         for (proc, symbol) in procs.iter().zip(llvm::symbols(procs)) {
             let symbol = CString::new(format!("{symbol}.call")).expect("symbols have no NUL");
             let mut address = 0;
@@ -145,7 +139,7 @@ impl Jit {
             });
             jit.entries.insert(proc.name.clone(), Compiled { proc: proc.clone(), entry, details });
         }
-        jit.times.link = lap();
+        done("linking");
         Ok(jit)
     }
 

@@ -21,7 +21,7 @@ mod ops;
 mod parallel;
 mod sums;
 
-pub use jit::{Arg, Jit, RunError, Slice, SliceMut, Times};
+pub use jit::{Arg, Jit, RunError, Slice, SliceMut};
 pub use llvm::symbols;
 
 /// How to compile.

@@ -218,10 +218,40 @@ pub fn map_lin<M: Mapper + ?Sized>(m: &mut M, t: &Lin) -> Lin {
     })
 }
 
+/// Linear tuple types already met, by address. Environments of D are nested pairs that share their tails: without this every occurrence
+/// would walk the whole of its environment's type. The entries keep the types alive, so that an address stands for one type.
+struct Met<T>(HashMap<usize, (LType, T)>);
+
+impl<T> Default for Met<T> {
+    fn default() -> Met<T> {
+        Met(HashMap::new())
+    }
+}
+
+impl<T> Met<T> {
+    /// None where the type is no tuple with components.
+    fn address(t: &LType) -> Option<usize> {
+        match t {
+            LType::Tuple(ts) if !ts.is_empty() => Some(ts.as_ptr() as usize),
+            _ => None,
+        }
+    }
+    fn get(&self, t: &LType) -> Option<&T> {
+        self.0.get(&Met::<T>::address(t)?).map(|(_, found)| found)
+    }
+    fn set(&mut self, t: &LType, found: T) {
+        if let Some(address) = Met::<T>::address(t) {
+            self.0.insert(address, (t.clone(), found));
+        }
+    }
+}
+
 /// Visits, without building anything: a [`Mapper`] whose results are thrown away would do, but passes ask often.
+#[derive(Default)]
 struct Uses {
     used: BTreeSet<Var>,
     bound: BTreeSet<Var>,
+    met: Met<()>,
 }
 
 impl Mapper for Uses {
@@ -245,17 +275,24 @@ impl Mapper for Uses {
         self.used.extend(n.vars().cloned());
         n.clone()
     }
+    fn lty(&mut self, t: &LType) -> LType {
+        if self.met.get(t).is_none() {
+            self.met.set(t, ());
+            map_ltype(self, t);
+        }
+        t.clone()
+    }
 }
 
 /// The variables free in a term: used in it, in its sizes or in its types, and not bound in it.
 pub fn free_vars(t: &Tm) -> BTreeSet<Var> {
-    let mut u = Uses { used: BTreeSet::new(), bound: BTreeSet::new() };
+    let mut u = Uses::default();
     u.term(t);
     u.used.difference(&u.bound).cloned().collect()
 }
 
 pub fn free_vars_lin(t: &Lin) -> BTreeSet<Var> {
-    let mut u = Uses { used: BTreeSet::new(), bound: BTreeSet::new() };
+    let mut u = Uses::default();
     u.lin(t);
     u.used.difference(&u.bound).cloned().collect()
 }
@@ -283,11 +320,19 @@ pub struct Subst<'s> {
     pub lins: HashMap<Var, Lin>,
     pub types: HashMap<Name, Type>,
     supply: &'s mut Supply,
+    /// What linear tuple types have become.
+    met: Met<LType>,
 }
 
 impl<'s> Subst<'s> {
     pub fn new(supply: &'s mut Supply) -> Subst<'s> {
-        Subst { terms: HashMap::new(), lins: HashMap::new(), types: HashMap::new(), supply }
+        Subst {
+            terms: HashMap::new(),
+            lins: HashMap::new(),
+            types: HashMap::new(),
+            supply,
+            met: Met::default(),
+        }
     }
     pub fn term_for(mut self, v: &Var, t: Tm) -> Self {
         self.terms.insert(v.clone(), t);
@@ -314,7 +359,10 @@ impl Mapper for Subst<'_> {
     }
     fn bind(&mut self, v: &Var) -> Var {
         let fresh = self.supply.renew(v);
-        self.terms.insert(v.clone(), Arc::new(Term::Var(fresh.clone())));
+        if self.terms.insert(v.clone(), Arc::new(Term::Var(fresh.clone()))).is_some() {
+            // The second copy of a binder in one traversal: types may mention the first.
+            self.met = Met::default();
+        }
         self.lins.insert(v.clone(), Arc::new(LinTerm::Var(fresh.clone())));
         fresh
     }
@@ -341,6 +389,14 @@ impl Mapper for Subst<'_> {
                 Some(ty) => ty.tangent(crate::types::Mode::Forward),
                 None => t.clone(),
             },
+            LType::Tuple(_) => {
+                if let Some(found) = self.met.get(t) {
+                    return found.clone();
+                }
+                let found = map_ltype(self, t);
+                self.met.set(t, found.clone());
+                found
+            }
             _ => map_ltype(self, t),
         }
     }

@@ -5,7 +5,7 @@ mod derivative;
 mod format;
 mod run;
 mod show;
-mod subject;
+pub(crate) mod subject;
 mod test;
 
 use crate::args::{Command, Engine, EngineArgs};
@@ -74,7 +74,7 @@ fn options(args: &EngineArgs) -> Result<Options, Stop> {
 
 /// What a stage could not do with a definition or test, as a problem with its place in the file: that of the fault where it is
 /// known, or else that of the definition.
-fn fault(file: &CheckedFile, name: &str, fault: Fault) -> Stop {
+pub(crate) fn fault(file: &CheckedFile, name: &str, fault: Fault) -> Stop {
     let (diagnostic, site): (Diagnostic, Option<Site>) = match fault {
         Fault::Rejected { code, message, site } => (Diagnostic::new(code, message), site),
         Fault::Failed { failure, site, details } => {

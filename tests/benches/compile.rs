@@ -1,0 +1,177 @@
+//! From text to code that runs: processor time by stage, for the gradients of examples/logistic.ad's loss and of a program of twenty
+//! lines, and how it grows with lets, with calls and with lines. Best of a few compilations each, so first-time costs of the process are
+//! apart, in the row "first"; the last table runs the command itself, start of the process and all.
+//!
+//! `cargo bench -p tests --bench compile` prints all tables; a word after `--` selects those whose name contains it.
+
+use cli::args::Engine;
+use cli::embed::Function;
+use cli::entry::Ask;
+use cli::pipeline::Options;
+use std::time::Duration;
+
+const TYPICAL: &str = "\
+-- A nonlinear least-squares fit with two kinds of features and a robust loss.
+def gauss (centre : real) (width : real) (x : real) : real =
+  let z = (x - centre) / width in
+  exp (-(z * z) / 2.0)
+
+def huber (delta : real) (r : real) : real =
+  if abs r < delta then r * r / 2.0 else delta * (abs r - delta / 2.0)
+
+def model [k] (heights : real^k) (centres : real^k) (widths : real^k) (slope : real) (x : real) : real =
+  slope * x + sum [ heights[j] * gauss centres[j] widths[j] x | j < k ]
+
+def penalty [k] (widths : real^k) : real =
+  sum (map (\\w -> log w ^ 2) widths)
+
+def error [n, k] (heights : real^k) (centres : real^k) (widths : real^k) (slope : real) (xs : real^n) (ys : real^n) : real =
+  let fitted = map (\\x -> model heights centres widths slope x) xs in
+  let residuals = ys - fitted in
+  sum (map (\\r -> huber 1.0 r) residuals) / real n + 0.01 * penalty widths
+  + 0.001 * dot heights heights
+";
+
+/// Stage and processor time, in the order of the stages.
+type Laps = Vec<(&'static str, Duration)>;
+
+fn compile(text: &str, name: &str, ask: &Ask) -> Laps {
+    let options =
+        Options { engine: Engine::Jit, strict: false, scalar_math: false, fast_math: false, threads: 1 };
+    cli::timing::take();
+    let compiled = Function::compile(text, name, ask, &options);
+    compiled.unwrap_or_else(|e| panic!("{name}: {e:?}\n{text}"));
+    cli::timing::take()
+}
+
+/// The best time of each stage.
+fn best(rounds: usize, text: &str, name: &str, ask: &Ask) -> Laps {
+    let mut out = compile(text, name, ask);
+    for _ in 1..rounds {
+        for (best, (stage, time)) in out.iter_mut().zip(compile(text, name, ask)) {
+            assert_eq!(best.0, stage);
+            best.1 = best.1.min(time);
+        }
+    }
+    out
+}
+
+/// Stages down, programs across.
+fn table(title: &str, columns: &[(String, Laps)]) {
+    println!("\n{title}: milliseconds of processor time");
+    print!("{:<18}", "");
+    columns.iter().for_each(|(name, _)| print!("{name:>14}"));
+    println!();
+    let ms = |t: Duration| t.as_secs_f64() * 1e3;
+    for (k, (stage, _)) in columns[0].1.iter().enumerate() {
+        print!("{stage:<18}");
+        columns.iter().for_each(|(_, laps)| print!("{:>14.2}", ms(laps[k].1)));
+        println!();
+    }
+    print!("{:<18}", "total");
+    columns.iter().for_each(|(_, laps)| print!("{:>14.2}", ms(total(laps))));
+    println!();
+}
+
+fn total(laps: &Laps) -> Duration {
+    laps.iter().map(|(_, t)| *t).sum()
+}
+
+/// One program at several sizes; the last two sizes differ by a factor of ten.
+fn growth(title: &str, sizes: &[usize], program: impl Fn(usize) -> String) {
+    let columns: Vec<(String, Laps)> = sizes
+        .iter()
+        .map(|n| (n.to_string(), best(if *n < 500 { 5 } else { 2 }, &program(*n), "f", &Ask::Grad(vec![0]))))
+        .collect();
+    table(title, &columns);
+    let [.., (_, small), (_, large)] = &columns[..] else { return };
+    let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64().max(1e-9);
+    let stages = small.iter().zip(large);
+    let stages = stages.map(|((stage, a), (_, b))| format!("{stage} {:.1}", ratio(*b, *a)));
+    println!("ten times the size costs {:.1} times (aim: at most 12)", ratio(total(large), total(small)));
+    println!("  by stage: {}", stages.collect::<Vec<_>>().join(", "));
+}
+
+fn chain_of_lets(n: usize) -> String {
+    let lets: String = (1..=n).map(|k| format!("  let a{k} = sin a{} * x in\n", k - 1)).collect();
+    format!("def f (x : real) : real =\n  let a0 = x in\n{lets}  a{n}\n")
+}
+
+fn nested_calls(n: usize) -> String {
+    let defs: String =
+        (1..=n).map(|k| format!("def g{k} (x : real) : real = sin (g{} x) * x\n", k - 1)).collect();
+    format!("def g0 (x : real) : real = x * x\n{defs}def f (x : real) : real = g{n} x\n")
+}
+
+/// Definitions of a few lines with arrays in them, each used once.
+fn lines(n: usize) -> String {
+    let defs = (n / 4).max(1);
+    let mut text = String::new();
+    for k in 0..defs {
+        text += &format!(
+            "def h{k} [n] (x : real^n) : real =\n  let y = map (\\v -> tanh (v * {k}.5)) x in\n  sum [ y[i] * x[i] | i < n ]\n\n"
+        );
+    }
+    let calls: Vec<String> = (0..defs).map(|k| format!("h{k} x")).collect();
+    text + &format!("def f [n] (x : real^n) : real =\n  {}\n", calls.join(" +\n  "))
+}
+
+/// Processor time of the command, run as a process of its own.
+fn command(args: &[&str]) -> Duration {
+    let children = || {
+        // SAFETY: the call fills the struct it is given.
+        let usage = unsafe {
+            let mut usage: libc::rusage = std::mem::zeroed();
+            assert_eq!(libc::getrusage(libc::RUSAGE_CHILDREN, &mut usage), 0);
+            usage
+        };
+        let time = |t: libc::timeval| Duration::new(t.tv_sec as u64, t.tv_usec as u32 * 1000);
+        time(usage.ru_utime) + time(usage.ru_stime)
+    };
+    let before = children();
+    let ran = tests::run(env!("CARGO_BIN_EXE_adc-under-test"), &tests::root(), args);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    children() - before
+}
+
+fn main() {
+    cli::timing::switch_on();
+    let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
+    let chosen = |name: &str| wanted.is_empty() || wanted.iter().any(|w| name.contains(w.as_str()));
+
+    let logistic =
+        std::fs::read_to_string(tests::root().join("examples/logistic.ad")).expect("the example is there");
+    let typical_ask = Ask::Grad(vec![0, 1, 2, 3]);
+    if chosen("programs") {
+        let loss = Ask::Grad(vec![0]);
+        let first = compile(&logistic, "loss", &loss);
+        let columns = [
+            ("first".to_string(), first),
+            ("logistic loss".to_string(), best(8, &logistic, "loss", &loss)),
+            ("twenty lines".to_string(), best(8, TYPICAL, "error", &typical_ask)),
+        ];
+        table("gradients", &columns);
+    }
+    if chosen("lets") {
+        growth("a chain of lets", &[10, 100, 1000], chain_of_lets);
+    }
+    if chosen("calls") {
+        growth("nested calls", &[10, 100], nested_calls);
+    }
+    if chosen("lines") {
+        growth("lines", &[10, 100, 1000], lines);
+    }
+    if chosen("command") {
+        println!("\nthe command as a process: milliseconds of processor time, best of 8");
+        let data = r#"{"w": [0.1, 0.2], "xs": [[1, 2], [3, 4]], "ys": [1, -1]}"#;
+        let runs: [&[&str]; 3] = [
+            &["--version"],
+            &["check", "examples/logistic.ad"],
+            &["grad", "examples/logistic.ad", "loss", "--wrt", "w", "--args", data],
+        ];
+        for args in runs {
+            let time = (0..8).map(|_| command(args)).min().unwrap_or_default();
+            println!("{:>8.1}  adc {}", time.as_secs_f64() * 1e3, args[..args.len().min(3)].join(" "));
+        }
+    }
+}
