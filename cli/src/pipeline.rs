@@ -192,7 +192,9 @@ impl Runnable {
 
     /// Runs at these arguments, by parameter, each as its leaves.
     pub fn call(&self, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Fault> {
-        stage("run", || self.run(args, sizes))
+        let mut outcome = stage("run", || self.run(args, sizes))?;
+        value::canonical(&self.entry.result, &mut outcome.result);
+        Ok(outcome)
     }
 
     fn run(&self, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Fault> {

@@ -139,6 +139,7 @@ impl Infer<'_> {
             | T::Bool
             | T::Tuple(_)
             | T::Record(_)
+            | T::Sum(_)
             | T::Array(..)
             | T::Copower(..)
             | T::Param(_) => {
@@ -177,6 +178,38 @@ impl Infer<'_> {
             }
             let instance = self.instantiate(env, Head::Def(name.into()), &sig.scheme, targs, at);
             return self.call(env, name, instance, args, at, span);
+        }
+        if let Some((sum, k, has_payload)) = self.constructor(name) {
+            if targs.is_some() {
+                self.report(
+                    Diagnostic::new(
+                        codes::TYPE_ARGUMENTS,
+                        format!("the constructor `{name}` takes no type arguments"),
+                    )
+                    .label(at, "here"),
+                );
+            }
+            let payload = match &sum {
+                T::Sum(s) => s.arms[k].1.clone(),
+                _ => T::Error,
+            };
+            let inject = |t: Te| Te::new(K::Inject(k, Box::new(t)), sum.clone(), span);
+            if !has_payload {
+                let t = inject(Te::new(K::Tuple(vec![]), T::unit(), at));
+                return self.apply_all(env, t, args, span);
+            }
+            let t = match args.first() {
+                Some(arg) => {
+                    let why = Why::Argument { function: name, number: 1, name: None };
+                    inject(self.check(env, arg, &payload, why))
+                }
+                None => {
+                    let x = self.supply.fresh("x");
+                    let body = inject(Te::var(&x, &payload, at));
+                    lam(P::var(&x, &payload, at), body, at)
+                }
+            };
+            return self.apply_all(env, t, &args[1.min(args.len())..], span);
         }
         if let Some((var, ty, _)) = self.inputs.get(name) {
             let f = Te::var(var, ty, at);
@@ -251,6 +284,7 @@ impl Infer<'_> {
             .keys()
             .chain(self.sigs.defs.keys())
             .chain(self.sigs.inputs.keys())
+            .chain(self.sigs.constructors.keys())
             .map(String::as_str)
             .chain(builtin::ALL.iter().map(|r| r.name))
             .chain(Operator::ALL.iter().map(|o| o.name()))
@@ -450,6 +484,7 @@ impl Infer<'_> {
             | T::Bool
             | T::Tuple(_)
             | T::Record(_)
+            | T::Sum(_)
             | T::Array(..)
             | T::Copower(..)
             | T::Param(_) => false,

@@ -23,7 +23,7 @@ codes! {
     REC_RESULT = "E0206", "a recursive definition without a result type";
     UNKNOWN_FIELD = "E0207", "a record field that does not exist";
     TYPE_ARGUMENTS = "E0208", "type or size arguments that do not fit the parameters";
-    CYCLIC_ALIAS = "E0209", "a type alias that refers to itself";
+    CYCLIC_ALIAS = "E0209", "a type that refers to itself";
     MISMATCH = "E0301", "an expression whose type is not the one required";
     NOT_A_FUNCTION = "E0302", "something applied that is no function";
     OPERANDS = "E0303", "operands an operator does not take";
@@ -37,6 +37,8 @@ codes! {
     UNSUPPORTED = "E0311", "a construct that this version does not have";
     TYPE_TOO_LARGE = "E0313", "a type too large to work with";
     PATTERN = "E0312", "a pattern that cannot be used here";
+    INEXHAUSTIVE = "E0314", "a match that leaves out a value";
+    UNREACHABLE_ARM = "E0315", "an arm of a match that no value reaches";
     SIZE_MISMATCH = "E0401", "two sizes that differ";
     SHAPE_MISMATCH = "E0402", "operands of different shapes";
     UNSOLVED_SIZE = "E0403", "a size that nothing determines";

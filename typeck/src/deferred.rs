@@ -86,7 +86,10 @@ impl Infer<'_> {
                 T::Meta(m) if self.metas.is_number(*m) => Base::Number(*m),
                 T::Meta(_) => return Shape::Unknown,
                 T::Error => return Shape::Error,
-                T::Tuple(_) | T::Record(_) | T::Fun(..) | T::Lin(..) | T::Copower(..) | T::Param(_) => {
+                T::Tuple(_) | T::Record(_) | T::Sum(_) | T::Fun(..) | T::Lin(..) | T::Copower(..) => {
+                    return Shape::NoNumber;
+                }
+                T::Param(_) => {
                     return Shape::NoNumber;
                 }
             };
@@ -310,6 +313,7 @@ impl Infer<'_> {
                         T::Array(..)
                         | T::Tuple(_)
                         | T::Record(_)
+                        | T::Sum(_)
                         | T::Lin(..)
                         | T::Copower(..)
                         | T::Param(_)

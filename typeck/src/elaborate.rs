@@ -5,6 +5,7 @@
 
 mod arrays;
 mod linear;
+mod matching;
 mod pointwise;
 mod scope;
 
@@ -90,13 +91,14 @@ impl<'s> Elaborate<'s> {
             PK::Var(v) => v.clone(),
             PK::Wildcard => self.inf.supply.fresh("_"),
             PK::Tuple(_) | PK::Record(_) | PK::Array(_) => self.inf.supply.fresh("p"),
+            PK::Int(_) | PK::Bool(_) | PK::Constructor(..) => self.inf.supply.fresh("_"),
         };
         if ty == Type::Int {
             self.ints.insert(v.id);
         }
         let mut around = vec![];
         match &p.kind {
-            PK::Var(_) | PK::Wildcard => {}
+            PK::Var(_) | PK::Wildcard | PK::Int(_) | PK::Bool(_) | PK::Constructor(..) => {}
             PK::Tuple(ps) | PK::Record(ps) => {
                 for (k, p) in ps.iter().enumerate() {
                     self.part(p, proj(var(&v), k), &mut around);
@@ -178,6 +180,11 @@ impl<'s> Elaborate<'s> {
                 let b = self.scoped(&t.ty, b.span, |s| s.term(b));
                 if_(c, a, b)
             }
+            K::Inject(k, payload) => {
+                let payload = self.term(payload);
+                Arc::new(Term::Inject(*k, self.ty(&t.ty, span), payload))
+            }
+            K::Match(scrutinee, arms) => self.match_term(scrutinee, arms, &t.ty, span),
             K::And(a, b) => {
                 let a = self.term(a);
                 let b = self.scoped(&t.ty, b.span, |s| s.term(b));
@@ -380,6 +387,22 @@ impl<'s> Elaborate<'s> {
                 let mut cores: Vec<Tm> = args.iter().map(|a| self.term(a)).collect();
                 let (domain, codomain) = (self.ty(&types[0], span), self.ty(&types[1], span));
                 let place = args.first().map_or(span, |a| a.span);
+                for t in &types[..2] {
+                    let t = self.inf.metas.zonk(t);
+                    if t.any(&|t| matches!(t, T::Sum(_))) {
+                        let message =
+                            "derivatives with respect to sum types are not part of this version yet";
+                        self.inf.report(
+                            Diagnostic::new(codes::UNSUPPORTED, message)
+                                .label(
+                                    place,
+                                    format!("{} is in the argument or result of this function", t.show()),
+                                )
+                                .help("sums may be used freely inside it"),
+                        );
+                        return unit();
+                    }
+                }
                 for (what, t) in [("argument", &domain), ("result", &codomain)] {
                     if !t.first_order() {
                         let which = if what == "argument" { &types[0] } else { &types[1] };

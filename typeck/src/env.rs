@@ -56,10 +56,17 @@ pub struct InputSignature {
     pub checked: T,
 }
 
+/// A named type: an alias, or a sum with its constructors and their payloads.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Alias {
     pub params: Vec<TypeParam>,
-    pub ty: Ty,
+    pub meaning: Meaning,
+}
+
+#[derive(Clone, PartialEq, Debug)]
+pub enum Meaning {
+    Alias(Ty),
+    Sum(Vec<(Ident, Option<Ty>)>),
 }
 
 /// All that a definition needs to know of the others.
@@ -68,6 +75,8 @@ pub struct Signatures {
     pub defs: BTreeMap<String, Signature>,
     pub aliases: BTreeMap<String, Alias>,
     pub inputs: BTreeMap<String, InputSignature>,
+    /// Constructors: their sum type, and which of its summands they make.
+    pub constructors: BTreeMap<String, (String, usize)>,
 }
 
 /// A name bound inside a definition.
@@ -283,7 +292,27 @@ impl Types<'_> {
             }
         }
         self.depth += 1;
-        self.ty(&inner, &alias.ty)
+        self.meaning(&name.node, alias, &inner)
+    }
+
+    /// A named type whose parameters are in scope.
+    pub fn meaning(&mut self, name: &str, alias: &Alias, scope: &TypeScope) -> T {
+        let arms = match &alias.meaning {
+            Meaning::Alias(t) => return self.ty(scope, t),
+            Meaning::Sum(arms) => arms,
+        };
+        let payload = |t: &Option<Ty>| t.as_ref().map_or_else(T::unit, |t| self.ty(scope, t));
+        let arms: Vec<T> = arms.iter().map(|(_, t)| t).map(payload).collect();
+        let (mut types, mut sizes) = (vec![], vec![]);
+        for p in &alias.params {
+            match p {
+                TypeParam::Type(a) => types.extend(scope.types.get(&a.node).cloned()),
+                TypeParam::Size(n) => sizes.extend(scope.sizes.get(&n.node).cloned()),
+            }
+        }
+        let Meaning::Sum(names) = &alias.meaning else { return T::Error };
+        let arms = names.iter().zip(arms).map(|((x, _), t)| (x.node.as_str().into(), t)).collect();
+        T::Sum(std::sync::Arc::new(crate::ty::Sum { name: name.into(), types, sizes, arms }))
     }
 
     /// A size given as an argument; a bare name parses as a type.

@@ -15,7 +15,7 @@ use lang::core::Lit;
 use lang::diag::{Diagnostic, Span};
 use lang::name::{Name, Supply, Var};
 use lang::size::Size;
-use lang::surface::{BinOp, Expr, ExprKind, Ident, LoopFlavour, LoopFor, Param};
+use lang::surface::{BinOp, Expr, ExprKind, Ident, LoopFlavour, LoopFor, Param, Pat};
 use std::collections::{HashMap, HashSet};
 
 /// Expressions nested deeper than this are refused. (Each level of a chain of `let`s or operators counts.)
@@ -45,6 +45,8 @@ pub struct Infer<'s> {
     pub depth: usize,
     pub depth_reported: bool,
     pub solving: bool,
+    /// In the pattern of an arm.
+    pub may_fail: bool,
 }
 
 /// Why a type is required, for the message when it is not met.
@@ -87,6 +89,7 @@ impl<'s> Infer<'s> {
             depth: 0,
             depth_reported: false,
             solving: false,
+            may_fail: false,
         }
     }
 
@@ -184,6 +187,12 @@ impl<'s> Infer<'s> {
                 let b = self.check_deeper(env, b, want, why);
                 Te::new(K::If(Box::new(c), Box::new(a), Box::new(b)), want.clone(), e.span)
             }
+            ExprKind::Match(t, arms) => {
+                if self.too_deep(e.span) {
+                    return Te::error(e.span);
+                }
+                self.match_arms(env, t, arms, want, Some(why), e.span)
+            }
             ExprKind::Let(p, s, body) => {
                 let (p, s, inner) = self.let_binding(env, p, s);
                 let body = self.check_deeper(&inner, body, want, why);
@@ -234,7 +243,10 @@ impl<'s> Infer<'s> {
                 let b = self.check(env, b, &ty, Why::Branch(a.span));
                 Te::new(K::If(Box::new(c), Box::new(a), Box::new(b)), ty, span)
             }
-            ExprKind::Match(..) => self.unsupported(span, "`match`"),
+            ExprKind::Match(t, arms) => {
+                let ty = self.metas.fresh();
+                self.match_arms(env, t, arms, &ty, None, span)
+            }
             ExprKind::Tuple(es) => {
                 let ts: Vec<Te> = es.iter().map(|e| self.infer(env, e)).collect();
                 let ty = T::tuple(ts.iter().map(|t| t.ty.clone()));
@@ -422,6 +434,32 @@ impl<'s> Infer<'s> {
             Some(t) => self.written(env, t),
             None => self.metas.fresh(),
         }
+    }
+
+    /// match t with | p -> e …
+    fn match_arms(
+        &mut self,
+        env: &Env,
+        t: &Expr,
+        arms: &[(Pat, Expr)],
+        ty: &T,
+        why: Option<Why>,
+        span: Span,
+    ) -> Te {
+        let t = self.infer(env, t);
+        self.solve();
+        let scrutinee = t.ty.clone();
+        let mut first = None;
+        let mut out = vec![];
+        for (pat, body) in arms {
+            let mut inner = env.clone();
+            let p = self.arm_pattern(&mut inner, pat, &scrutinee);
+            let why = why.or(first.map(Why::Branch)).unwrap_or(Why::Context);
+            let body = self.check_deeper(&inner, body, ty, why);
+            first.get_or_insert(body.span);
+            out.push((p, body));
+        }
+        Te::new(K::Match(Box::new(t), out), ty.clone(), span)
     }
 
     fn let_binding(&mut self, env: &Env, p: &Param, s: &Expr) -> (P, Te, Env) {

@@ -10,7 +10,8 @@ pub use signatures::signatures;
 use crate::codes;
 use crate::elaborate::{Around, Elaborate, wrap};
 use crate::env::{
-    Alias, Env, InputSignature, ParamScheme, Scheme, Signature, Signatures, Types, brackets, pattern_name,
+    Alias, Env, InputSignature, Meaning, ParamScheme, Scheme, Signature, Signatures, Types, brackets,
+    pattern_name,
 };
 use crate::infer::{Infer, Why};
 use crate::names::{free_names, free_names_of};
@@ -54,6 +55,8 @@ pub struct TestCase {
     pub name: String,
     pub span: Span,
     pub relation: Relation,
+    /// The type of both sides.
+    pub ty: T,
     pub def: core::Def,
     /// The inputs that are the definition's parameters.
     pub inputs: Vec<String>,

@@ -1,14 +1,14 @@
 //! Patterns: what they bind, and the bindings they become.
 
 use crate::codes;
-use crate::env::Env;
+use crate::env::{Env, Meaning, TypeScope, Types};
 use crate::infer::{Infer, Why};
 use crate::tree::{P, PK};
 use crate::ty::T;
 use lang::diag::{Diagnostic, Span};
 use lang::name::Name;
 use lang::size::Size;
-use lang::surface::{Ident, Pat, PatKind, at};
+use lang::surface::{Ident, Pat, PatKind, TypeParam, at};
 use std::collections::HashMap;
 
 impl Infer<'_> {
@@ -22,6 +22,15 @@ impl Infer<'_> {
     pub fn linear_pattern(&mut self, env: &mut Env, pat: &Pat, ty: &T) -> P {
         self.repeated_names(pat);
         self.bind_pattern(env, pat, ty, None, true)
+    }
+
+    /// Binds a pattern that may fail.
+    pub fn arm_pattern(&mut self, env: &mut Env, pat: &Pat, ty: &T) -> P {
+        self.repeated_names(pat);
+        self.may_fail = true;
+        let p = self.bind_pattern(env, pat, ty, None, false);
+        self.may_fail = false;
+        p
     }
 
     fn bind_pattern(
@@ -76,15 +85,95 @@ impl Infer<'_> {
                 let ps = ps.iter().map(|p| self.bind_pattern(env, p, &element, None, linear));
                 PK::Array(ps.collect())
             }
+            PatKind::Int(k) if self.may_fail => {
+                self.require(pat.span, ty, &T::Int, Why::Pattern);
+                PK::Int(*k)
+            }
+            PatKind::Bool(b) if self.may_fail => {
+                self.require(pat.span, ty, &T::Bool, Why::Pattern);
+                PK::Bool(*b)
+            }
+            PatKind::Constructor(c, payload) if self.may_fail => {
+                self.constructor_pattern(env, c, payload.as_deref(), ty, pat.span)
+            }
             PatKind::Int(_) | PatKind::Bool(_) | PatKind::Constructor(..) => {
                 self.report(
                     Diagnostic::new(codes::PATTERN, "this pattern may fail; it belongs in a `match`")
                         .label(pat.span, "not allowed here"),
                 );
+                if let PatKind::Constructor(_, Some(p)) = &pat.node {
+                    self.bind_pattern(env, p, &T::Error, None, linear);
+                }
                 PK::Wildcard
             }
         };
         P { kind, ty: ty.clone(), span: pat.span }
+    }
+
+    fn constructor_pattern(
+        &mut self,
+        env: &mut Env,
+        c: &Ident,
+        payload: Option<&Pat>,
+        ty: &T,
+        span: Span,
+    ) -> PK {
+        let Some((sum, k, has_payload)) = self.constructor(&c.node) else {
+            let d = Diagnostic::new(codes::UNKNOWN_NAME, format!("there is no constructor `{}`", c.node))
+                .label(c.span, "not found");
+            let d = crate::suggest::with(d, &c.node, self.sigs.constructors.keys().map(String::as_str));
+            self.report(d);
+            if let Some(p) = payload {
+                self.bind_pattern(env, p, &T::Error, None, false);
+            }
+            return PK::Wildcard;
+        };
+        self.require(span, ty, &sum, Why::Pattern);
+        let payload_ty = match &sum {
+            T::Sum(s) => s.arms[k].1.clone(),
+            _ => T::Error,
+        };
+        let wildcard = P { kind: PK::Wildcard, ty: payload_ty.clone(), span };
+        let payload = match (payload, has_payload) {
+            (Some(p), true) => self.bind_pattern(env, p, &payload_ty, None, false),
+            (None, false) => wildcard,
+            (given, _) => {
+                let (what, help) = match given {
+                    Some(_) => ("carries no value", format!("write `{}`", c.node)),
+                    None => ("carries a value", format!("write `{} _`, or a pattern for the value", c.node)),
+                };
+                self.report(
+                    Diagnostic::new(codes::PATTERN, format!("the constructor `{}` {what}", c.node))
+                        .label(span, "this pattern does not fit")
+                        .help(help),
+                );
+                if let Some(p) = given {
+                    self.bind_pattern(env, p, &T::Error, None, false);
+                }
+                wildcard
+            }
+        };
+        PK::Constructor(k, Box::new(payload))
+    }
+
+    /// The sum type a constructor is of, at new arguments; which of its summands it makes, and whether it carries a value.
+    pub fn constructor(&mut self, c: &str) -> Option<(T, usize, bool)> {
+        let sigs = self.sigs;
+        let (name, k) = sigs.constructors.get(c)?;
+        let sum = sigs.aliases.get(name)?;
+        let Meaning::Sum(arms) = &sum.meaning else { return Some((T::Error, *k, true)) };
+        let has_payload = arms.get(*k)?.1.is_some();
+        let mut scope = TypeScope::default();
+        for p in &sum.params {
+            match p {
+                TypeParam::Type(a) => drop(scope.types.insert(a.node.clone(), self.metas.fresh())),
+                TypeParam::Size(n) => {
+                    drop(scope.sizes.insert(n.node.clone(), self.metas.fresh_size(&n.node)))
+                }
+            }
+        }
+        let mut types = Types { aliases: &sigs.aliases, diags: &mut self.diags, depth: 0 };
+        Some((types.meaning(name, sum, &scope), *k, has_payload))
     }
 
     fn repeated_names(&mut self, pat: &Pat) {

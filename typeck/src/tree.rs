@@ -51,6 +51,9 @@ pub enum K {
     Bind(Vec<(Var, Te)>, Box<Te>),
     Let(P, Box<Te>, Box<Te>),
     If(Box<Te>, Box<Te>, Box<Te>),
+    /// in_i t
+    Inject(usize, Box<Te>),
+    Match(Box<Te>, Vec<(P, Te)>),
     And(Box<Te>, Box<Te>),
     Or(Box<Te>, Box<Te>),
     /// Whole values; `negated` is !=.
@@ -122,6 +125,10 @@ pub enum PK {
     /// Fields sorted by name.
     Record(Vec<P>),
     Array(Vec<P>),
+    /// These stand in the arms of a match only.
+    Int(i64),
+    Bool(bool),
+    Constructor(usize, Box<P>),
 }
 
 /// A linear term.

@@ -16,6 +16,7 @@ pub enum T {
     Tuple(Arc<[T]>),
     /// Fields sorted by name.
     Record(Arc<[(Name, T)]>),
+    Sum(Arc<Sum>),
     Array(Size, Arc<T>),
     Fun(Arc<T>, Arc<T>),
     /// τ -o σ, both read as linear types
@@ -27,6 +28,15 @@ pub enum T {
     Meta(u32),
     /// The type of what has been reported already: agrees with everything.
     Error,
+}
+
+/// A sum type: its name, what it is applied to, its constructors with their payloads.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Sum {
+    pub name: Name,
+    pub types: Vec<T>,
+    pub sizes: Vec<Size>,
+    pub arms: Vec<(Name, T)>,
 }
 
 pub const SIZE_META: u32 = 1 << 30;
@@ -66,6 +76,12 @@ impl T {
             T::Real | T::Int | T::Bool | T::Param(_) | T::Meta(_) | T::Error => self.clone(),
             T::Tuple(ts) => T::Tuple(ts.iter().map(f).collect()),
             T::Record(fs) => T::Record(fs.iter().map(|(x, t)| (x.clone(), f(t))).collect()),
+            T::Sum(s) => T::Sum(Arc::new(Sum {
+                name: s.name.clone(),
+                types: s.types.iter().map(&mut *f).collect(),
+                sizes: s.sizes.iter().map(&mut *size).collect(),
+                arms: s.arms.iter().map(|(x, t)| (x.clone(), f(t))).collect(),
+            })),
             T::Array(n, t) => T::array(size(n), f(t)),
             T::Fun(a, b) => T::fun(f(a), f(b)),
             T::Lin(a, b) => T::lin(f(a), f(b)),
@@ -89,6 +105,7 @@ impl T {
             T::Real | T::Int | T::Bool | T::Param(_) | T::Meta(_) | T::Error => false,
             T::Tuple(ts) => ts.iter().any(|t| t.any(p)),
             T::Record(fs) => fs.iter().any(|(_, t)| t.any(p)),
+            T::Sum(s) => s.types.iter().chain(s.arms.iter().map(|(_, t)| t)).any(|t| t.any(p)),
             T::Array(_, t) => t.any(p),
             T::Fun(a, b) | T::Lin(a, b) | T::Copower(a, b) => a.any(p) || b.any(p),
         }
@@ -114,6 +131,10 @@ impl T {
             T::Real | T::Int | T::Bool | T::Param(_) | T::Meta(_) | T::Error => {}
             T::Tuple(ts) => ts.iter().for_each(|t| t.collect_size_vars(out)),
             T::Record(fs) => fs.iter().for_each(|(_, t)| t.collect_size_vars(out)),
+            T::Sum(s) => {
+                out.extend(s.sizes.iter().flat_map(|n| n.vars().cloned()));
+                s.types.iter().chain(s.arms.iter().map(|(_, t)| t)).for_each(|t| t.collect_size_vars(out));
+            }
             T::Array(n, t) => {
                 out.extend(n.vars().cloned());
                 t.collect_size_vars(out);
@@ -132,6 +153,13 @@ impl T {
             T::Int | T::Bool | T::Lin(..) => T::unit(),
             // Of a type parameter, D is taken once it is known; its values are those of its instance.
             T::Param(_) | T::Meta(_) | T::Error | T::Fun(..) | T::Copower(..) => self.clone(),
+            // A partial sum: the structural zero, or a summand.
+            T::Sum(s) => {
+                let zero = std::iter::once(("Zero".into(), T::unit()));
+                let arms = s.arms.iter().map(|(x, t)| (x.clone(), t.tangent(at_real)));
+                let (name, types, sizes) = (format!("D {}", s.name).into(), s.types.clone(), s.sizes.clone());
+                T::Sum(Arc::new(Sum { name, types, sizes, arms: zero.chain(arms).collect() }))
+            }
             T::Tuple(_) | T::Record(_) | T::Array(..) => {
                 self.map(&mut |t| t.tangent(at_real), &mut |n| n.clone())
             }
@@ -146,6 +174,7 @@ impl T {
             T::Bool => Type::Bool,
             T::Tuple(ts) => Type::Tuple(ts.iter().map(T::to_type).collect::<Option<_>>()?),
             T::Record(fs) => Type::Tuple(fs.iter().map(|(_, t)| t.to_type()).collect::<Option<_>>()?),
+            T::Sum(s) => Type::Sum(s.arms.iter().map(|(_, t)| t.to_type()).collect::<Option<_>>()?),
             T::Array(n, t) => Type::array(n.clone(), t.to_type()?),
             T::Fun(a, b) => Type::fun(a.to_type()?, b.to_type()?),
             T::Lin(a, b) => Type::lin(a.to_ltype()?, b.to_ltype()?),
@@ -160,6 +189,7 @@ impl T {
             T::Real => LType::Real,
             T::Tuple(ts) => LType::Tuple(ts.iter().map(T::to_ltype).collect::<Option<_>>()?),
             T::Record(fs) => LType::Tuple(fs.iter().map(|(_, t)| t.to_ltype()).collect::<Option<_>>()?),
+            T::Sum(s) => LType::Sum(s.arms.iter().map(|(_, t)| t.to_ltype()).collect::<Option<_>>()?),
             T::Array(n, t) => LType::array(n.clone(), t.to_ltype()?),
             T::Fun(a, b) => LType::Power(Arc::new(a.to_type()?), Arc::new(b.to_ltype()?)),
             T::Copower(a, b) => LType::Copower(Arc::new(a.to_type()?), Arc::new(b.to_ltype()?)),
@@ -178,6 +208,7 @@ impl T {
             T::Fun(..) => "a function".into(),
             T::Lin(..) => "a linear function".into(),
             T::Copower(..) => "a tensor".into(),
+            T::Sum(s) => format!("a {}", s.name),
             T::Array(_, t) if matches!(**t, T::Array(..)) => "an array of arrays".into(),
             T::Array(..) => "an array".into(),
             T::Tuple(ts) => format!("a tuple of {}", ts.len()),
@@ -205,6 +236,11 @@ impl T {
             T::Tuple(ts) => format!("({})", list(ts.iter().map(T::show).collect())),
             T::Record(fs) => {
                 format!("{{{}}}", list(fs.iter().map(|(x, t)| format!("{x} : {}", t.show())).collect()))
+            }
+            T::Sum(s) => {
+                let types = s.types.iter().map(T::show);
+                let args: Vec<String> = types.chain(s.sizes.iter().map(Size::to_string)).collect();
+                if args.is_empty() { s.name.to_string() } else { format!("{}[{}]", s.name, args.join(", ")) }
             }
             T::Array(..) => {
                 let mut dims = vec![];

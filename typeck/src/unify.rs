@@ -101,6 +101,9 @@ impl Metas {
             T::Real | T::Int | T::Bool | T::Param(_) | T::Meta(_) | T::Error => {}
             T::Tuple(ts) => ts.iter().for_each(|t| self.weigh(t, left)),
             T::Record(fs) => fs.iter().for_each(|(_, t)| self.weigh(t, left)),
+            T::Sum(s) => {
+                s.types.iter().chain(s.arms.iter().map(|(_, t)| t)).for_each(|t| self.weigh(t, left))
+            }
             T::Array(_, t) => {
                 // Work on a nest of arrays grows with the square of its depth.
                 *left = left.saturating_sub(crate::infer::TYPE_LIMIT / RANK_LIMIT);
@@ -158,6 +161,11 @@ impl Metas {
                 if xs.len() == ys.len() && xs.iter().zip(ys.iter()).all(|(x, y)| x.0 == y.0) =>
             {
                 xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(&x.1, &y.1))
+            }
+            // Constructors follow from the arguments.
+            (T::Sum(x), T::Sum(y)) if x.name == y.name => {
+                x.types.iter().zip(&y.types).try_for_each(|(x, y)| self.unify(x, y))?;
+                x.sizes.iter().zip(&y.sizes).try_for_each(|(m, n)| self.unify_size(m, n))
             }
             (T::Array(m, x), T::Array(n, y)) => {
                 // The element first: a difference there is the more useful message.

@@ -160,7 +160,61 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "def f (x : real) : real = match x with | 0 -> 1.0\n",
-        &["E0311 `match` is not part of this version yet"],
+        &["E0301 this pattern is for int, the value is real | `floor_int x` and `round_int x` give ints"],
+    ),
+    (
+        "type s = A real | B (real, bool)\ndef f (x : s) : real = match x with | A y -> y | B (y, true) -> y\n",
+        &[
+            "E0314 this match leaves out `B (_, false)` | add an arm `| B (_, false) -> …`, or `| _ -> …` for all that is left",
+        ],
+    ),
+    (
+        "def f (k : int) : int = match k with | 0 -> 1 | 1 -> 2\n",
+        &["E0314 this match leaves out `2` | add an arm `| 2 -> …`, or `| _ -> …` for all that is left"],
+    ),
+    (
+        "type o = Some real | None\ntype p = L o | R (o, o)\ndef g (x : p) : real = match x with | L (Some y) -> y | R (_, Some z) -> z | R (Some z, None) -> z | L _ -> 0.0\n",
+        &[
+            "E0314 this match leaves out `R (None, None)` | add an arm `| R (None, None) -> …`, or `| _ -> …` for all that is left",
+        ],
+    ),
+    (
+        "def f (k : int) : int = match k with | 0 -> 1 | _ -> 2 | 1 -> 3\n",
+        &["E0315 no value reaches this arm"],
+    ),
+    (
+        "type s = Circle real | P\ndef f (x : s) : real = match x with | Circel y -> y | P -> 0.0\n",
+        &["E0201 there is no constructor `Circel` | did you mean `Circle`?"],
+    ),
+    (
+        "type s = Circle real | P\ndef f (x : s) : real = match x with | Circle -> 1.0 | P y -> 0.0\n",
+        &[
+            "E0312 the constructor `Circle` carries a value | write `Circle _`, or a pattern for the value",
+            "E0312 the constructor `P` carries no value | write `P`",
+        ],
+    ),
+    (
+        "type s = Circle real | P\ndef f = Circle true\ndef g = P 1.0\n",
+        &[
+            "E0301 argument 1 of `Circle` must be real, this is bool",
+            "E0302 what is given an argument here is not a function",
+        ],
+    ),
+    ("type s = Circle real | P s\ndef f (x : s) : real = 1.0\n", &["E0209 the type `s` refers to itself"]),
+    ("type s = A | B\ntype t = C | A\ndef f (x : s) : real = 1.0\n", &["E0204 `A` is defined twice"]),
+    (
+        "type s = A real | B\ndef g (x : s) : real = match x with | A y -> y | B -> 0.0\ndef f = grad g (A 1.0)\n",
+        &[
+            "E0311 derivatives with respect to sum types are not part of this version yet | sums may be used freely inside it",
+        ],
+    ),
+    (
+        "type s = A real | B\ndef f (x : real) : real = match x with | A y -> y | B -> x\n",
+        &["E0301 this pattern is for s, the value is real", "E0301 this pattern is for s, the value is real"],
+    ),
+    (
+        "type o ['a] = Some 'a | None\ndef f (x : o) : real = 1.0\n",
+        &["E0208 `o` takes 1 argument, here are 0"],
     ),
     ("def f [n] (x : real^n) = x @ 2.0\n", &["E0303 `@` does not apply to real^n and real"]),
     ("def f [n, m] (x : real^n) (y : real^m) = x @ y\n", &["E0402 `@` of real^n and real^m: n is not m"]),

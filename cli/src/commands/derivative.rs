@@ -34,6 +34,11 @@ pub fn active(file: &CheckedFile, subject: &Subject, wrt: &[String]) -> Result<V
     let name = &subject.def.name;
     let none =
         |x: &str, message: String| about(file, name, x, Diagnostic::new(codes::NOT_DIFFERENTIABLE, message));
+    if subject.result.has_sum() {
+        let message =
+            format!("`{name}` gives {}: derivatives of sum types are not available yet", subject.result);
+        return Err(none(name, message));
+    }
     let has = |i: &usize| subject.params[*i].layout.has_tangent();
     if wrt.is_empty() {
         let all: Vec<usize> = (subject.inputs..subject.params.len()).filter(has).collect();
@@ -301,6 +306,11 @@ fn sample(layout: &Layout, sizes: &Sizes, count: &mut u32) -> Option<serde_json:
         Layout::Record(fields) => {
             let fields = fields.iter().map(|(x, t)| Some((x.to_string(), sample(t, sizes, count)?)));
             serde_json::Value::Object(fields.collect::<Option<_>>()?)
+        }
+        Layout::Sum(arms) => {
+            let (x, t) = arms.first()?;
+            let payload = sample(t, sizes, count)?;
+            serde_json::Value::Object([(x.to_string(), payload)].into_iter().collect())
         }
         Layout::Array(n, t) => {
             (0..sizes.eval(n)?).map(|_| sample(t, sizes, count)).collect::<Option<Vec<_>>>()?.into()

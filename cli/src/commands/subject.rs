@@ -152,8 +152,12 @@ fn read_data(
         let message = format!("`{name}` is no parameter of `{}` and no input it uses", def.name);
         return Err(Diagnostic::new(codes::UNKNOWN_ARGUMENT, message).help(help).into());
     }
-    let mut args = vec![];
-    for (slot, binder) in params.iter().zip(&def.params) {
+    let mut args = vec![vec![]; params.len()];
+    // Sums last: what is not there in them has the sizes that the others fix.
+    let mut order: Vec<usize> = (0..params.len()).collect();
+    order.sort_by_key(|i| params[*i].layout.has_sum());
+    for i in order {
+        let (slot, binder) = (&params[i], &def.params[i]);
         let given = match given.by_name.remove(&slot.name) {
             Some(given) => given,
             None => default(file, &def.name, slot)?,
@@ -164,7 +168,7 @@ fn read_data(
         if let (Layout::Scalar(_), [Tensor { data: Numbers::Int(k), .. }]) = (&slot.layout, &leaves[..]) {
             sizes.set(&binder.var, k[0], format!("from `{}`", slot.name));
         }
-        args.push(leaves);
+        args[i] = leaves;
     }
     if let Some(n) = def.sizes.iter().find(|n| sizes.get(n).is_none()) {
         let message = format!("no data fixes the size `{}` of `{}`", n.name, def.name);

@@ -76,7 +76,8 @@ fn holds(file: &CheckedFile, case: &TestCase, options: &Options) -> Result<(), S
     let params = input_slots(file, &case.inputs, &case.def, 0);
     let data = data(file, &case.def, &params, Inputs::default(), &[])?;
     let bug = || Stop::from(Diagnostic::new(codes::COMPILER_BUG, format!("`{}` is not a pair", case.name)));
-    let result = Layout::of_core(&case.def.result).ok_or_else(bug)?;
+    let side = Layout::of(&case.ty).ok_or_else(bug)?;
+    let result = Layout::Tuple(vec![side.clone(), side]);
     let entry = Entry { def: case.def.clone(), params, result: result.clone() };
     let runnable =
         Runnable::new(&file.program, entry, options).map_err(|f| fault(file, &case.def.name, f))?;

@@ -15,6 +15,8 @@ pub enum Layout {
     /// Fields in the order of Core's tuple: sorted by name in records, as declared in gradients with respect to several parameters.
     Record(Vec<(Name, Layout)>),
     Array(Size, Box<Layout>),
+    /// Constructors with their payloads: the leaves are the tag's and then those of every payload.
+    Sum(Vec<(Name, Layout)>),
 }
 
 impl Layout {
@@ -30,6 +32,10 @@ impl Layout {
                 Layout::Record(fields.collect::<Option<_>>()?)
             }
             T::Array(n, t) => Layout::array(n.clone(), Layout::of(t)?),
+            T::Sum(s) => {
+                let arms = s.arms.iter().map(|(x, t)| Some((x.clone(), Layout::of(t)?)));
+                Layout::Sum(arms.collect::<Option<_>>()?)
+            }
             T::Fun(..) | T::Lin(..) | T::Copower(..) | T::Param(_) | T::Meta(_) | T::Error => return None,
         })
     }
@@ -38,21 +44,10 @@ impl Layout {
         Layout::Array(n, Box::new(element))
     }
 
-    /// Of a Core type, where the names of fields are forgotten.
-    pub fn of_core(ty: &Type) -> Option<Layout> {
-        Some(match ty {
-            Type::Real => Layout::Scalar(Scalar::Real),
-            Type::Int => Layout::Scalar(Scalar::Int),
-            Type::Bool => Layout::Scalar(Scalar::Bool),
-            Type::Tuple(ts) => Layout::Tuple(ts.iter().map(Layout::of_core).collect::<Option<_>>()?),
-            Type::Array(n, t) => Layout::array(n.clone(), Layout::of_core(t)?),
-            Type::Sum(_) | Type::Fun(..) | Type::Lin(..) | Type::Param(_) => return None,
-        })
-    }
-
-    /// The parts of a tuple or record, in order.
+    /// The parts of a tuple or record, or the payloads of a sum, in order.
     pub fn parts(&self) -> Vec<&Layout> {
         match self {
+            Layout::Sum(arms) => arms.iter().map(|(_, t)| t).collect(),
             Layout::Tuple(ts) => ts.iter().collect(),
             Layout::Record(fields) => fields.iter().map(|(_, t)| t).collect(),
             Layout::Scalar(_) | Layout::Array(..) => vec![],
@@ -64,6 +59,7 @@ impl Layout {
         match self {
             Layout::Scalar(_) => 1,
             Layout::Tuple(_) | Layout::Record(_) => self.parts().into_iter().map(Layout::leaf_count).sum(),
+            Layout::Sum(_) => 1 + self.parts().into_iter().map(Layout::leaf_count).sum::<usize>(),
             Layout::Array(_, t) => t.leaf_count(),
         }
     }
@@ -73,6 +69,7 @@ impl Layout {
         match self {
             Layout::Scalar(s) => lang::typing::scalar(*s),
             Layout::Tuple(_) | Layout::Record(_) => Type::tuple(self.parts().into_iter().map(Layout::ty)),
+            Layout::Sum(_) => Type::Sum(self.parts().into_iter().map(Layout::ty).collect()),
             Layout::Array(n, t) => Type::array(n.clone(), t.ty()),
         }
     }
@@ -83,6 +80,17 @@ impl Layout {
             Layout::Scalar(s) => *s == Scalar::Real,
             Layout::Tuple(_) | Layout::Record(_) => self.parts().into_iter().any(Layout::has_tangent),
             Layout::Array(_, t) => t.has_tangent(),
+            // D of it is not data of the command line yet.
+            Layout::Sum(_) => false,
+        }
+    }
+
+    pub fn has_sum(&self) -> bool {
+        match self {
+            Layout::Scalar(_) => false,
+            Layout::Tuple(_) | Layout::Record(_) => self.parts().into_iter().any(Layout::has_sum),
+            Layout::Array(_, t) => t.has_sum(),
+            Layout::Sum(_) => true,
         }
     }
 
@@ -96,6 +104,7 @@ impl Layout {
                 Layout::Record(fields.iter().map(|(x, t)| (x.clone(), t.tangent())).collect())
             }
             Layout::Array(n, t) => Layout::array(n.clone(), t.tangent()),
+            Layout::Sum(_) => Layout::Tuple(vec![]),
         }
     }
 }
@@ -117,6 +126,13 @@ impl fmt::Display for Layout {
             Layout::Record(fields) => {
                 let fields: Vec<String> = fields.iter().map(|(x, t)| format!("{x} : {t}")).collect();
                 write!(f, "{{{}}}", fields.join(", "))
+            }
+            Layout::Sum(arms) => {
+                let arms = arms.iter().map(|(x, t)| match t {
+                    Layout::Tuple(ts) if ts.is_empty() => x.to_string(),
+                    _ => format!("{x} {t}"),
+                });
+                write!(f, "{}", arms.collect::<Vec<_>>().join(" | "))
             }
             Layout::Array(..) => {
                 let (mut sizes, mut element) = (vec![], self);
@@ -199,7 +215,9 @@ impl Sizes {
 fn collect<'l>(layout: &'l Layout, sizes: &mut Vec<&'l Size>) {
     match layout {
         Layout::Scalar(_) => {}
-        Layout::Tuple(_) | Layout::Record(_) => layout.parts().into_iter().for_each(|t| collect(t, sizes)),
+        Layout::Tuple(_) | Layout::Record(_) | Layout::Sum(_) => {
+            layout.parts().into_iter().for_each(|t| collect(t, sizes));
+        }
         Layout::Array(n, t) => {
             sizes.push(n);
             collect(t, sizes);

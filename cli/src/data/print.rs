@@ -26,7 +26,7 @@ pub fn pretty(layout: &Layout, leaves: &[Tensor]) -> String {
                 out.push('\n');
             }
         }
-        Layout::Record(_) | Layout::Scalar(_) | Layout::Tuple(_) | Layout::Array(..) => {
+        Layout::Record(_) | Layout::Scalar(_) | Layout::Tuple(_) | Layout::Array(..) | Layout::Sum(_) => {
             write(&PRETTY, layout, leaves, 0, 0, &mut out);
             out.push('\n');
         }
@@ -89,6 +89,25 @@ fn write(style: &Style, layout: &Layout, leaves: &[Tensor], depth: usize, at: us
                 write(style, t, own, depth, at, out);
             }
             *out += "}";
+        }
+        // {"Circle": 2.0} or Circle 2.0; "Point" or Point
+        Layout::Sum(arms) => {
+            let Numbers::Int(tags) = &leaves[0].data else { return };
+            let Some(k) = usize::try_from(tags[at]).ok().filter(|k| *k < arms.len()) else { return };
+            let (x, t) = &arms[k];
+            let before: usize = 1 + arms[..k].iter().map(|(_, t)| t.leaf_count()).sum::<usize>();
+            let own = &leaves[before..before + t.leaf_count()];
+            let name = format!("{}{x}{}", style.quote, style.quote);
+            if matches!(t, Layout::Tuple(ts) if ts.is_empty()) {
+                *out += &name;
+                return;
+            }
+            *out += &if style.strings { format!("{{{name}: ") } else { format!("{name} ") };
+            let nested = !style.strings && matches!(t, Layout::Sum(_));
+            *out += if nested { "(" } else { "" };
+            write(style, t, own, depth, at, out);
+            *out += if nested { ")" } else { "" };
+            *out += if style.strings { "}" } else { "" };
         }
         Layout::Array(n, t) => {
             let length = match leaves.first() {

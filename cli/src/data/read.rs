@@ -169,6 +169,54 @@ impl Reader<'_> {
                     steps.pop();
                 }
             }
+            Layout::Sum(arms) => {
+                let mut tags = vec![];
+                let mut payloads: Vec<Option<&Json>> = vec![];
+                for (i, json) in values.iter().enumerate() {
+                    let (x, payload) = match json {
+                        Json::String(x) => (x.as_str(), None),
+                        Json::Object(o) if o.len() == 1 => {
+                            let (x, v) = o.iter().next().expect("one entry");
+                            (x.as_str(), Some(v))
+                        }
+                        _ => {
+                            let want = format!("{{\"constructor\": value}}, for `{layout}`");
+                            return Err(wrong(self, i, json, steps, dims, &want));
+                        }
+                    };
+                    let Some(k) = arms.iter().position(|(y, _)| **y == *x) else {
+                        let what = format!("{} has the constructor `{x}`", self.place(steps, dims, i));
+                        return Err(self.wrong(codes::WRONG_TYPE, what));
+                    };
+                    let alone = matches!(&arms[k].1, Layout::Tuple(ts) if ts.is_empty());
+                    if payload.is_none() && !alone {
+                        let what = format!("{} has `{x}` without a value", self.place(steps, dims, i));
+                        return Err(self.wrong(codes::WRONG_TYPE, what));
+                    }
+                    tags.push(k as i64);
+                    payloads.push(payload);
+                }
+                out.push(Tensor { shape: dims.clone(), data: Numbers::Int(tags.clone()) });
+                let unit = Json::Array(vec![]);
+                for (k, (x, t)) in arms.iter().enumerate() {
+                    steps.push(Step::Part(x.to_string()));
+                    let meant = |i: usize| tags[i] == k as i64;
+                    let own = (0..values.len()).filter(|i| meant(*i));
+                    let own: Vec<&Json> = own.map(|i| payloads[i].unwrap_or(&unit)).collect();
+                    // Those that are there fix the sizes; the others are filled up.
+                    if !own.is_empty() {
+                        self.json(t, &own, &mut vec![], &mut vec![own.len()], &mut vec![])?;
+                    }
+                    let filler = self.filler(t);
+                    let column = (0..values.len()).map(|i| match meant(i) {
+                        true => payloads[i].unwrap_or(&unit),
+                        false => &filler,
+                    });
+                    let column: Vec<&Json> = column.collect();
+                    self.json(t, &column, steps, dims, out)?;
+                    steps.pop();
+                }
+            }
             Layout::Array(n, element) => {
                 let mut elements = vec![];
                 let mut length = None;
@@ -200,6 +248,27 @@ impl Reader<'_> {
             }
         }
         Ok(())
+    }
+
+    /// Any value of a layout, at the sizes known so far.
+    fn filler(&self, layout: &Layout) -> Json {
+        match layout {
+            Layout::Scalar(Scalar::Real) => 0.0.into(),
+            Layout::Scalar(Scalar::Int) => 0.into(),
+            Layout::Scalar(Scalar::Bool) => false.into(),
+            Layout::Tuple(ts) => ts.iter().map(|t| self.filler(t)).collect::<Vec<_>>().into(),
+            Layout::Record(fs) => {
+                Json::Object(fs.iter().map(|(x, t)| (x.to_string(), self.filler(t))).collect())
+            }
+            Layout::Array(n, t) => {
+                let length = self.sizes.eval(n).unwrap_or(0).max(0);
+                (0..length).map(|_| self.filler(t)).collect::<Vec<_>>().into()
+            }
+            Layout::Sum(arms) => match arms.first() {
+                Some((x, t)) => Json::Object([(x.to_string(), self.filler(t))].into_iter().collect()),
+                None => Json::Null,
+            },
+        }
     }
 
     /// The length of the rows of an array that has none.
@@ -278,6 +347,7 @@ impl Reader<'_> {
                     let data = self.column(&table.header[0], *scalar, column)?;
                     out.push(Tensor { shape: vec![column.len()], data });
                 }
+                Layout::Sum(_) => return Err(self.wrong(codes::WRONG_TYPE, shape)),
                 Layout::Record(_) | Layout::Tuple(_) => {
                     for (column, scalar) in self.columns(element, table)? {
                         self.fit(n, table.rows(), &rows_said)?;
@@ -297,7 +367,7 @@ impl Reader<'_> {
                     out.push(Tensor { shape: vec![table.rows()], data });
                 }
             }
-            Layout::Scalar(_) => return Err(self.wrong(codes::WRONG_TYPE, shape)),
+            Layout::Scalar(_) | Layout::Sum(_) => return Err(self.wrong(codes::WRONG_TYPE, shape)),
         }
         Ok(())
     }
@@ -307,7 +377,7 @@ impl Reader<'_> {
         let names: Vec<Option<&str>> = match layout {
             Layout::Record(fields) => fields.iter().map(|(x, _)| Some(&**x)).collect(),
             Layout::Tuple(parts) => vec![None; parts.len()],
-            Layout::Scalar(_) | Layout::Array(..) => vec![],
+            Layout::Scalar(_) | Layout::Array(..) | Layout::Sum(_) => vec![],
         };
         if table.columns.len() < names.len() || (names.contains(&None) && table.columns.len() != names.len())
         {
@@ -325,11 +395,11 @@ impl Reader<'_> {
                 Layout::Scalar(s) => *s,
                 Layout::Array(_, element) => match &**element {
                     Layout::Scalar(s) => *s,
-                    Layout::Array(..) | Layout::Tuple(_) | Layout::Record(_) => {
+                    Layout::Array(..) | Layout::Tuple(_) | Layout::Record(_) | Layout::Sum(_) => {
                         return Err(self.wrong(codes::WRONG_TYPE, "a column holds numbers".into()));
                     }
                 },
-                Layout::Tuple(_) | Layout::Record(_) => {
+                Layout::Tuple(_) | Layout::Record(_) | Layout::Sum(_) => {
                     return Err(self.wrong(codes::WRONG_TYPE, "a column holds numbers".into()));
                 }
             };

@@ -25,6 +25,17 @@ fn build(layout: &Layout, leaves: &[Tensor], depth: usize, at: usize) -> Value<f
                 build(t, own, depth, at)
             }))
         }
+        // As the normal form has it: the tag and every payload.
+        Layout::Sum(_) => {
+            let (tag, mut rest) = leaves.split_at(1);
+            let tag = build(&Layout::Scalar(Scalar::Int), tag, depth, at);
+            let payloads = layout.parts().into_iter().map(|t| {
+                let (own, others) = rest.split_at(t.leaf_count());
+                rest = others;
+                build(t, own, depth, at)
+            });
+            Value::tuple(std::iter::once(tag).chain(payloads))
+        }
         Layout::Array(n, t) => {
             // An array of nothing has no leaf to tell its length; a constant size is all there can be.
             let length = match leaves.first() {
@@ -32,6 +43,56 @@ fn build(layout: &Layout, leaves: &[Tensor], depth: usize, at: usize) -> Value<f
                 None => n.as_constant().unwrap_or(0).max(0) as usize,
             };
             Value::array((0..length).map(|i| build(t, leaves, depth + 1, at * length + i)))
+        }
+    }
+}
+
+/// A payload that is not meant; where a number must stand it is 0.
+static UNREAD: Value<f64> = Value::Unread;
+
+fn or_unread<T: Default>(v: &Value<f64>, x: Option<T>) -> Option<T> {
+    x.or_else(|| matches!(v, Value::Unread).then(T::default))
+}
+
+fn component(v: &Value<f64>, i: usize) -> Option<&Value<f64>> {
+    match v {
+        Value::Unread => Some(v),
+        v => v.as_tuple()?.get(i),
+    }
+}
+
+/// Leaves with 0 for the payloads that are not meant, so that equal values have equal leaves.
+pub fn canonical(layout: &Layout, leaves: &mut [Tensor]) {
+    match layout {
+        Layout::Scalar(_) => {}
+        Layout::Tuple(_) | Layout::Record(_) => {
+            let mut rest = leaves;
+            for t in layout.parts() {
+                let (own, others) = rest.split_at_mut(t.leaf_count());
+                canonical(t, own);
+                rest = others;
+            }
+        }
+        Layout::Array(_, t) => canonical(t, leaves),
+        Layout::Sum(_) => {
+            let (tags, mut rest) = leaves.split_at_mut(1);
+            let Numbers::Int(tags) = &tags[0].data else { return };
+            for (k, t) in layout.parts().into_iter().enumerate() {
+                let (own, others) = rest.split_at_mut(t.leaf_count());
+                canonical(t, own);
+                for leaf in own {
+                    let each = leaf.data.len() / tags.len().max(1);
+                    for (i, _) in tags.iter().enumerate().filter(|(_, tag)| **tag != k as i64) {
+                        let range = i * each..(i + 1) * each;
+                        match &mut leaf.data {
+                            Numbers::Real(xs) => xs[range].fill(0.0),
+                            Numbers::Int(xs) => xs[range].fill(0),
+                            Numbers::Bool(xs) => xs[range].fill(false),
+                        }
+                    }
+                }
+                rest = others;
+            }
         }
     }
 }
@@ -49,27 +110,48 @@ fn take(layout: &Layout, values: &[&Value<f64>], shape: Vec<usize>, out: &mut Ve
         Layout::Scalar(s) => {
             let all = values.iter();
             let data = match s {
-                Scalar::Real => Numbers::Real(all.map(|v| v.as_real()).collect::<Option<_>>()?),
-                Scalar::Int => Numbers::Int(all.map(|v| v.as_int()).collect::<Option<_>>()?),
-                Scalar::Bool => Numbers::Bool(all.map(|v| v.as_bool()).collect::<Option<_>>()?),
+                Scalar::Real => Numbers::Real(all.map(|v| or_unread(v, v.as_real())).collect::<Option<_>>()?),
+                Scalar::Int => Numbers::Int(all.map(|v| or_unread(v, v.as_int())).collect::<Option<_>>()?),
+                Scalar::Bool => Numbers::Bool(all.map(|v| or_unread(v, v.as_bool())).collect::<Option<_>>()?),
             };
             out.push(Tensor { shape, data });
         }
         Layout::Tuple(_) | Layout::Record(_) => {
             let parts = layout.parts();
             for (i, t) in parts.into_iter().enumerate() {
-                let column: Option<Vec<_>> = values.iter().map(|v| v.as_tuple()?.get(i)).collect();
+                let column: Option<Vec<_>> = values.iter().map(|v| component(v, i)).collect();
                 take(t, &column?, shape.clone(), out)?;
             }
         }
+        Layout::Sum(_) => {
+            let tags: Option<Vec<_>> = values.iter().map(|v| component(v, 0)).collect();
+            let tags = tags?;
+            take(&Layout::Scalar(Scalar::Int), &tags, shape.clone(), out)?;
+            for (i, t) in layout.parts().into_iter().enumerate() {
+                let mut column = vec![];
+                for (v, tag) in values.iter().zip(&tags) {
+                    let meant = tag.as_int() == Some(i as i64);
+                    column.push(if meant { component(v, i + 1)? } else { &UNREAD });
+                }
+                take(t, &column, shape.clone(), out)?;
+            }
+        }
         Layout::Array(n, t) => {
-            let rows: Vec<&[Value<f64>]> = values.iter().map(|v| v.as_array()).collect::<Option<_>>()?;
+            let known = values.iter().filter(|v| !matches!(v, Value::Unread));
+            let rows: Vec<&[Value<f64>]> = known.map(|v| v.as_array()).collect::<Option<_>>()?;
             // With no row there is nothing to see: the size is told if it is a constant.
             let length = rows.first().map_or(n.as_constant().unwrap_or(0).max(0) as usize, |r| r.len());
             if rows.iter().any(|r| r.len() != length) {
                 return None;
             }
-            let elements: Vec<_> = rows.into_iter().flatten().collect();
+            let unread = vec![&UNREAD; length];
+            let mut elements: Vec<&Value<f64>> = vec![];
+            for v in values {
+                match v.as_array() {
+                    Some(row) => elements.extend(row),
+                    None => elements.extend(&unread),
+                }
+            }
             let shape = shape.into_iter().chain([length]).collect();
             take(t, &elements, shape, out)?;
         }

@@ -57,25 +57,18 @@ impl Normaliser<'_> {
                     (V::Tuple(x), V::Tuple(y)) => Ok(choice(c, x[*i].clone(), y[*i].clone())),
                     _ => Err(Error::bug("a choice of tuples")),
                 },
-                V::Int(_) | V::Atom(..) | V::Inject(..) | V::Fn(_) | V::Lin(_) | V::Family(_) => {
+                V::Int(_) | V::Atom(..) | V::Fn(_) | V::Lin(_) | V::Family(_) => {
                     Err(Error::bug("projection of a value that is no tuple"))
                 }
             },
             Term::Inject(i, ty, t) => {
                 let v = self.term(t, env, name)?;
-                Ok(V::Inject(*i, self.ty(ty, env)?, Rc::new(v)))
+                self.inject(*i, ty, v, env)
             }
-            Term::Case(t, arms) => match self.term(t, env, "scrutinee")? {
-                V::Inject(i, _, v) => {
-                    let (x, s) = &arms[i];
-                    let mut env = env.clone();
-                    env.vars.insert(x.var.clone(), (*v).clone());
-                    self.term(s, &env, name)
-                }
-                _ => Err(Error::unsupported(
-                    "a sum type whose constructor is not known when the program is compiled",
-                )),
-            },
+            Term::Case(t, arms) => {
+                let v = self.term(t, env, "scrutinee")?;
+                self.case(v, arms, env, name)
+            }
             Term::Lam(x, body) => {
                 Ok(V::Fn(Rc::new(FnClosure { param: x.clone(), body: body.clone(), env: env.clone() })))
             }
@@ -142,7 +135,7 @@ impl Normaliser<'_> {
                         }
                         _ => Err(Error::bug("a choice of arrays")),
                     },
-                    V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Inject(..) | V::Fn(_) | V::Lin(_) => {
+                    V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Fn(_) | V::Lin(_) => {
                         Err(Error::bug("index into a value that is no array"))
                     }
                 }
@@ -377,7 +370,7 @@ impl Normaliser<'_> {
             V::Choice(c, g, h) => {
                 self.if_(c.clone(), |n| n.apply(g, a.clone(), name), |n| n.apply(h, a.clone(), name), name)
             }
-            V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Inject(..) | V::Lin(_) | V::Family(_) => {
+            V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Lin(_) | V::Family(_) => {
                 Err(Error::function_survives())
             }
         }
@@ -483,7 +476,6 @@ impl Normaliser<'_> {
                     vs.iter().map(|v| self.detached(v.clone(), name)).collect();
                 V::tuple(parts?)
             }
-            V::Inject(k, ty, v) => V::Inject(k, ty, Rc::new(self.detached((*v).clone(), name)?)),
             V::Fn(_) | V::Lin(_) | V::Family(_) | V::Choice(..) => {
                 return Err(Error::unsupported("detach of a function"));
             }

@@ -181,7 +181,7 @@ impl Normaliser<'_> {
                 let s = self.share(s, "w");
                 self.lin_if(c.clone(), |n| n.lin_apply(a, s.clone()), |n| n.lin_apply(b, s.clone()))
             }
-            V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Inject(..) | V::Fn(_) | V::Family(_) => {
+            V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Fn(_) | V::Family(_) => {
                 Err(Error::unsupported("a linear map that is not known when the program is compiled"))
             }
         }

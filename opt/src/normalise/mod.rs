@@ -5,13 +5,14 @@
 //! residuals ([`residual`]). Run on Core it gives first-order Core; run on D's output, first-order Target.
 //!
 //! The normal form: every intermediate value of scalar or array type is let-bound once, int polynomials are inline,
-//! no λ, application, call, Diff remains, and λ̲ occurs only as the map of a [`Term::LinApp`] (and in the result of an entry point that asks for a map).
+//! a value of a sum type is its tag and the payloads of every summand ([`sums`]), no λ, application, call, Diff remains, and λ̲ occurs only as the map of a [`Term::LinApp`] (and in the result of an entry point that asks for a map).
 
 mod cartesian;
 pub mod linear;
 mod linear_loop;
 mod residual;
 mod shape;
+mod sums;
 pub mod value;
 
 use crate::Error;
@@ -71,8 +72,12 @@ pub fn normalise(def: &Def, program: &Program, derive: &Derive) -> Result<Def, E
         n.types.insert(s.clone(), Type::Int);
         env.vars.insert(s.clone(), V::Int(Size::var(s.clone())));
     }
+    let (mut params, result) = (def.params.clone(), n.ty(&def.result, &env)?);
+    for p in &mut params {
+        p.ty = n.ty(&p.ty, &env)?;
+    }
     let (value, items) = n.region(|n| {
-        for p in &def.params {
+        for p in &params {
             n.types.insert(p.var.clone(), p.ty.clone());
             let v = n.taken_apart(&p.var, &p.ty);
             env.vars.insert(p.var.clone(), v);
@@ -81,7 +86,7 @@ pub fn normalise(def: &Def, program: &Program, derive: &Derive) -> Result<Def, E
     })?;
     let body = wrap(items, n.reify_result(value)?);
     let body = crate::prune::prune(&body);
-    Ok(Def { body, supply: Supply { next: n.counter.get() }, ..def.clone() })
+    Ok(Def { params, result, body, supply: Supply { next: n.counter.get() }, ..def.clone() })
 }
 
 impl<'p> Normaliser<'p> {
@@ -214,7 +219,7 @@ impl<'p> Normaliser<'p> {
                 make::tuple(parts?)
             }
             V::Lin(_) | V::Choice(..) => self.force(&v)?.term(),
-            V::Int(_) | V::Atom(..) | V::Inject(..) | V::Fn(_) | V::Family(_) => v.reify()?,
+            V::Int(_) | V::Atom(..) | V::Fn(_) | V::Family(_) => v.reify()?,
         })
     }
 }
@@ -235,6 +240,12 @@ impl lang::walk::Mapper for TypesUnder<'_, '_> {
                 n.clone()
             }
         }
+    }
+    fn ty(&mut self, t: &Type) -> Type {
+        sums::lowered(&lang::walk::map_type(self, t))
+    }
+    fn lty(&mut self, t: &LType) -> LType {
+        sums::lowered_lin(&lang::walk::map_ltype(self, t))
     }
 }
 

@@ -59,7 +59,7 @@ impl Normaliser<'_> {
         match map {
             V::Lin(c) => self.lty(&c.param.ty, &c.env.clone()),
             V::Choice(_, a, _) => self.map_domain(a),
-            V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Inject(..) | V::Fn(_) | V::Family(_) => {
+            V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Fn(_) | V::Family(_) => {
                 Err(Error::unsupported("a linear map that is not known when the program is compiled"))
             }
         }
@@ -103,7 +103,6 @@ impl Normaliser<'_> {
                 let parts: Result<Vec<V>, Error> = vs.iter().map(|v| self.close(v, defs, saved)).collect();
                 V::tuple(parts?)
             }
-            V::Inject(i, ty, v) => V::Inject(*i, ty.clone(), Rc::new(self.close(v, defs, saved)?)),
             V::Lin(_) | V::Choice(..) if self.is_map(v) => {
                 let Forced { param, body, .. } = self.force(v)?;
                 // Recompute cheap definitions at the start of the map, nearest definition last to be wrapped.
@@ -169,7 +168,7 @@ impl Normaliser<'_> {
         match v {
             V::Lin(_) => true,
             V::Choice(_, a, _) => self.is_map(a),
-            V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Inject(..) | V::Fn(_) | V::Family(_) => false,
+            V::Int(_) | V::Atom(..) | V::Tuple(_) | V::Fn(_) | V::Family(_) => false,
         }
     }
 
@@ -237,7 +236,6 @@ impl Normaliser<'_> {
                 let parts: Result<Vec<V>, Error> = vs.iter().map(|v| self.instantiate(v, map)).collect();
                 V::tuple(parts?)
             }
-            V::Inject(i, ty, v) => V::Inject(*i, ty.clone(), Rc::new(self.instantiate(v, map)?)),
             V::Lin(c) => {
                 let env = self.instantiate_env(&c.env, map)?;
                 V::Lin(Rc::new(LinClosure { param: c.param.clone(), body: c.body.clone(), env }))

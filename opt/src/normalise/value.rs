@@ -9,7 +9,6 @@ use lang::target::{LBinder, Lin};
 use lang::types::{LType, Type};
 use lang::walk;
 use std::rc::Rc;
-use std::sync::Arc;
 
 /// Symbolic values of the variables in scope. A variable that is absent stands for itself: it is bound in the normal form being built.
 #[derive(Clone, Default)]
@@ -26,8 +25,6 @@ pub enum V {
     /// A variable or literal of first-order type, not int-polynomial and not a tuple.
     Atom(Tm, Type),
     Tuple(Rc<[V]>),
-    /// in_i v, with the sum's type: the constructor is known.
-    Inject(usize, Type, Rc<V>),
     /// λx. t closed over an environment.
     Fn(Rc<FnClosure>),
     /// λ̲z. t closed over an environment.
@@ -108,7 +105,7 @@ impl V {
                 Term::Lit(l) => Some(*l),
                 _ => None,
             },
-            V::Tuple(_) | V::Inject(..) | V::Fn(_) | V::Lin(_) | V::Family(_) | V::Choice(..) => None,
+            V::Tuple(_) | V::Fn(_) | V::Lin(_) | V::Family(_) | V::Choice(..) => None,
         }
     }
 
@@ -117,7 +114,6 @@ impl V {
         match self {
             V::Int(_) | V::Atom(..) => true,
             V::Tuple(vs) => vs.iter().all(V::is_data),
-            V::Inject(_, _, v) => v.is_data(),
             V::Fn(_) | V::Lin(_) | V::Family(_) | V::Choice(..) => false,
         }
     }
@@ -126,7 +122,7 @@ impl V {
     pub fn ty(&self) -> Result<Type, Error> {
         Ok(match self {
             V::Int(_) => Type::Int,
-            V::Atom(_, ty) | V::Inject(_, ty, _) => ty.clone(),
+            V::Atom(_, ty) => ty.clone(),
             V::Tuple(vs) => Type::Tuple(vs.iter().map(V::ty).collect::<Result<_, _>>()?),
             V::Fn(_) | V::Lin(_) | V::Family(_) | V::Choice(..) => return Err(Error::function_survives()),
         })
@@ -138,7 +134,6 @@ impl V {
             V::Int(n) => make::size(n),
             V::Atom(t, _) => t.clone(),
             V::Tuple(vs) => make::tuple(vs.iter().map(V::reify).collect::<Result<Vec<_>, _>>()?),
-            V::Inject(i, ty, v) => Arc::new(Term::Inject(*i, ty.clone(), v.reify()?)),
             V::Fn(_) | V::Lin(_) | V::Family(_) | V::Choice(..) => return Err(Error::function_survives()),
         })
     }
@@ -148,7 +143,7 @@ impl V {
         match self {
             V::Int(n) => Some(n.clone()),
             V::Atom(t, _) => walk::as_size(t),
-            V::Tuple(_) | V::Inject(..) | V::Fn(_) | V::Lin(_) | V::Family(_) | V::Choice(..) => None,
+            V::Tuple(_) | V::Fn(_) | V::Lin(_) | V::Family(_) | V::Choice(..) => None,
         }
     }
 }

@@ -81,8 +81,9 @@ impl Simplifier<'_> {
         let had = measure(&roots, &before, &|id| id);
         let lengths = rules::tuple_lengths(&graph);
         self.make_rules(&lengths);
-        let chosen =
-            lengths.iter().copied().chain([0]).filter_map(|k| self.rules.get(&k)).flat_map(|r| r.iter());
+        // Under 0 are the rules that know nothing of tuples.
+        let sets = lengths.iter().copied().filter(|k| *k != 0).chain([0]);
+        let chosen = sets.filter_map(|k| self.rules.get(&k)).flat_map(|r| r.iter());
         let limit = self.options.nodes + self.options.nodes_per_operation * items.len();
         let runner = Runner::<Node, Facts, ()>::new(Facts::default())
             .with_egraph(graph)

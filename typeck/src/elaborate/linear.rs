@@ -40,10 +40,11 @@ impl Elaborate<'_> {
             PK::Var(v) => v.clone(),
             PK::Wildcard => self.inf.supply.fresh("_"),
             PK::Tuple(_) | PK::Record(_) | PK::Array(_) => self.inf.supply.fresh("z"),
+            PK::Int(_) | PK::Bool(_) | PK::Constructor(..) => self.inf.supply.fresh("_"),
         };
         let mut parts = vec![];
         match &p.kind {
-            PK::Var(_) | PK::Wildcard => {}
+            PK::Var(_) | PK::Wildcard | PK::Int(_) | PK::Bool(_) | PK::Constructor(..) => {}
             PK::Tuple(ps) | PK::Record(ps) => {
                 for (k, p) in ps.iter().enumerate() {
                     let (z, inner) = self.linear_binder(p);

@@ -174,13 +174,25 @@ impl Elaborate<'_> {
                 let state = Binder::new(same, Type::Bool);
                 proj(Arc::new(Term::Loop { state, init: bool(true), index: i, bound: n.clone(), body }), 0)
             }
-            Type::Sum(_)
-            | Type::Fun(..)
-            | Type::Param(_)
-            | Type::Lin(..)
-            | Type::Real
-            | Type::Int
-            | Type::Bool => {
+            // The same constructor and equal payloads.
+            Type::Sum(ts) => {
+                let mut arms = vec![];
+                for (k, t) in ts.iter().enumerate() {
+                    let x = Binder::new(self.inf.supply.fresh("x"), t.clone());
+                    let mut inner = vec![];
+                    for (j, u) in ts.iter().enumerate() {
+                        let y = Binder::new(self.inf.supply.fresh("y"), u.clone());
+                        let same = match k == j {
+                            true => self.equal(t, var(&x.var), var(&y.var), span),
+                            false => bool(false),
+                        };
+                        inner.push((y, same));
+                    }
+                    arms.push((x, Arc::new(Term::Case(b.clone(), inner))));
+                }
+                Arc::new(Term::Case(a.clone(), arms))
+            }
+            Type::Fun(..) | Type::Param(_) | Type::Lin(..) | Type::Real | Type::Int | Type::Bool => {
                 self.inf.report(
                     Diagnostic::new(codes::EQUALITY, "these values cannot be compared")
                         .label(span, "equality is for values without functions and of known type"),

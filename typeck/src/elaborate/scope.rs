@@ -153,6 +153,7 @@ pub(super) fn negative_size(t: &T) -> Option<i64> {
         T::Array(n, e) => n.as_constant().filter(|k| *k < 0).or_else(|| negative_size(e)),
         T::Tuple(ts) => ts.iter().find_map(negative_size),
         T::Record(fs) => fs.iter().find_map(|(_, t)| negative_size(t)),
+        T::Sum(s) => s.arms.iter().find_map(|(_, t)| negative_size(t)),
         T::Fun(a, b) | T::Lin(a, b) | T::Copower(a, b) => negative_size(a).or_else(|| negative_size(b)),
         T::Real | T::Int | T::Bool | T::Param(_) | T::Meta(_) | T::Error => None,
     }

@@ -182,6 +182,7 @@ pub(super) fn test_case(test: &Test, sigs: &Signatures, base: u32) -> (Option<Te
                 .label(test.left.span, format!("this has type {}", el.inf.metas.zonk(&ty).show())),
         );
     }
+    let side = el.inf.metas.zonk(&ty);
     let (inf, failed) = (el.inf, el.failed);
     if failed || !inf.diags.is_empty() {
         return (None, inf.diags);
@@ -199,6 +200,7 @@ pub(super) fn test_case(test: &Test, sigs: &Signatures, base: u32) -> (Option<Te
         name: test.name.node.clone(),
         span: test.name.span,
         relation: test.relation.clone(),
+        ty: side,
         def,
         inputs,
     };

@@ -52,20 +52,25 @@ impl<'f> Collector<'f> {
                                 .label(name.span, "cannot be defined again"),
                         );
                     } else if self.claim(name, "type") {
-                        let alias = Alias { params: params.clone(), ty: ty.clone() };
+                        let alias = Alias { params: params.clone(), meaning: Meaning::Alias(ty.clone()) };
                         self.sigs.aliases.insert(name.node.clone(), alias);
+                    }
+                }
+                ItemKind::Sum { name, params, arms } => {
+                    for (k, (c, _)) in arms.iter().enumerate() {
+                        if self.claim(c, "value") {
+                            self.sigs.constructors.insert(c.node.clone(), (name.node.clone(), k));
+                        }
+                    }
+                    if self.claim(name, "type") {
+                        let sum = Alias { params: params.clone(), meaning: Meaning::Sum(arms.clone()) };
+                        self.sigs.aliases.insert(name.node.clone(), sum);
                     }
                 }
                 ItemKind::Input { name, params, ty, file } => {
                     if self.claim(name, "value") {
                         inputs.push((name, params, ty, file));
                     }
-                }
-                ItemKind::Sum { name, params, .. } => {
-                    self.unsupported(name.span, "sum types");
-                    // Known, so that its uses are not reported as well.
-                    let ty = surface::at(TyKind::Error, name.span);
-                    self.sigs.aliases.insert(name.node.clone(), Alias { params: params.clone(), ty });
                 }
                 ItemKind::Import { .. } => self.unsupported(item.span, "imports"),
                 ItemKind::Derivative { name, .. } | ItemKind::Adjoint { name, .. } => {
@@ -94,6 +99,11 @@ impl<'f> Collector<'f> {
                     type_names(ty, &mut names);
                     Some((name.node.as_str(), names))
                 }
+                ItemKind::Sum { name, arms, .. } => {
+                    let mut names = vec![];
+                    arms.iter().flat_map(|(_, t)| t).for_each(|t| type_names(t, &mut names));
+                    Some((name.node.as_str(), names))
+                }
                 _ => None,
             })
             .collect();
@@ -102,16 +112,17 @@ impl<'f> Collector<'f> {
             let cyclic = group.len() > 1 || uses[group[0]].contains(&group[0]);
             for x in group {
                 let Some(place) = self.places.get(&format!("type {x}")).copied() else { continue };
-                let Some(Alias { params, ty }) = self.sigs.aliases.get(x).cloned() else { continue };
+                let Some(alias) = self.sigs.aliases.get(x).cloned() else { continue };
                 let mut found = vec![];
-                let (scope, _, _) = brackets(&params, &mut Supply::default(), &mut found);
+                let (scope, _, _) = brackets(&alias.params, &mut Supply::default(), &mut found);
                 if cyclic {
                     found.push(
                         Diagnostic::new(codes::CYCLIC_ALIAS, format!("the type `{x}` refers to itself"))
-                            .label(place, "aliases are not recursive"),
+                            .label(place, "types are not recursive"),
                     );
                 } else {
-                    Types { aliases: &self.sigs.aliases, diags: &mut found, depth: 0 }.ty(&scope, &ty);
+                    let mut types = Types { aliases: &self.sigs.aliases, diags: &mut found, depth: 0 };
+                    types.meaning(x, &alias, &scope);
                 }
                 if let Some(d) = found.iter_mut().find(|d| d.code == codes::TYPE_TOO_LARGE) {
                     // The limit is met inside, but this is the type that meets it.
@@ -121,7 +132,7 @@ impl<'f> Collector<'f> {
                 if !found.is_empty()
                     && let Some(alias) = self.sigs.aliases.get_mut(x)
                 {
-                    alias.ty = surface::at(TyKind::Error, place);
+                    alias.meaning = Meaning::Alias(surface::at(TyKind::Error, place));
                 }
                 self.diags.extend(found);
             }
