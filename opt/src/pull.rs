@@ -1,8 +1,10 @@
 //! Vertical fusion on terms: an array that is read once per element, or costs nothing to recompute, is not built but read
-//! through its definition: (build n (λi. t))[k] = t[k/i].
+//! through its definition: (build n (λi. t))[k] = t[k/i] for 0 ≤ k < n. Where that is not evident from the loops around, it is checked.
 
 use lang::core::{Term, Tm, make};
+use lang::diag::{Failure, Site};
 use lang::name::{Supply, Var};
+use lang::prim::Prim;
 use lang::size::Size;
 use lang::target::{Lin, LinTerm};
 use lang::walk::{Mapper, Subst, map_lin, map_term};
@@ -12,7 +14,7 @@ use std::collections::HashMap;
 pub fn pull(t: &Tm, supply: &mut Supply) -> Tm {
     let mut uses = Uses::default();
     uses.term(t);
-    Pull { uses, builds: HashMap::new(), supply }.term(t)
+    Pull { uses, builds: HashMap::new(), ranges: HashMap::new(), supply }.term(t)
 }
 
 /// How a variable is used.
@@ -115,8 +117,10 @@ impl Mapper for Uses {
 
 struct Pull<'s> {
     uses: Uses,
-    /// Builds to be read through: index and body.
-    builds: HashMap<Var, (Var, Tm)>,
+    /// Builds to be read through: index, bound and body.
+    builds: HashMap<Var, (Var, Size, Tm)>,
+    /// The bounds of loop indices.
+    ranges: HashMap<Var, Size>,
     supply: &'s mut Supply,
 }
 
@@ -129,6 +133,7 @@ pub fn is_view(t: &Term) -> bool {
         Term::Let(_, a, b) => is_view(a) && is_view(b),
         Term::Build { body, .. } => is_view(body),
         Term::Tuple(ts) => ts.iter().all(|t| is_view(t)),
+        Term::Check { failure: Failure::IndexOutOfRange, body, .. } => is_view(body),
         _ => false,
     }
 }
@@ -137,12 +142,60 @@ impl Pull<'_> {
     /// Notes a build that is to be read through.
     fn note(&mut self, x: &Var, a: &Term) {
         let u = self.uses.uses.get(x).cloned().unwrap_or_default();
-        if let Term::Build { index, body, .. } = a
+        if let Term::Build { index, bound, body } = a
             && ((u.count == 1 && u.once_per_element) || is_view(body))
         {
-            self.builds.insert(x.clone(), (index.clone(), body.clone()));
+            self.builds.insert(x.clone(), (index.clone(), bound.clone(), body.clone()));
         }
     }
+
+    /// Is 0 ≤ k < n, whatever the indices in k are within their ranges?
+    fn within(&self, k: &Tm, n: &Size) -> bool {
+        let evident = || {
+            let k = lang::walk::as_size(k)?;
+            let above = self.least(&n.checked_add(&k.checked_neg()?)?.checked_add(&Size::constant(-1))?)?;
+            Some(self.never_negative(&self.least(&k)?) && self.never_negative(&above))
+        };
+        evident().unwrap_or(false)
+    }
+
+    /// A lower bound: indices that are subtracted are replaced by the last of their range.
+    fn least(&self, e: &Size) -> Option<Size> {
+        let last = |v: &Var| self.ranges.get(v)?.checked_add(&Size::constant(-1));
+        let mut sum = Size::constant(0);
+        for (m, c) in &e.terms {
+            let term = Size { terms: [(m.clone(), *c)].into() };
+            let falls = *c < 0 && m.iter().any(|v| self.ranges.contains_key(v));
+            if falls && !m.iter().all(|v| self.natural(v)) {
+                return None;
+            }
+            sum = sum.checked_add(&if falls { term.subst(&last)? } else { term })?;
+        }
+        Some(sum)
+    }
+
+    /// Indices and the bounds of loops are never negative.
+    fn natural(&self, v: &Var) -> bool {
+        self.ranges.contains_key(v) || self.ranges.values().any(|n| n.as_var() == Some(v))
+    }
+
+    fn never_negative(&self, e: &Size) -> bool {
+        e.terms.iter().all(|(m, c)| *c >= 0 && m.iter().all(|v| self.natural(v)))
+    }
+}
+
+/// t, or the failure of an index.
+fn checked(k: &Tm, n: &Size, site: &Site, t: Tm) -> Tm {
+    let n = make::size(n);
+    let low = make::prim(Prim::ILe, [make::int(0), k.clone()]);
+    let high = make::prim(Prim::ILt, [k.clone(), n.clone()]);
+    std::sync::Arc::new(Term::Check {
+        cond: make::prim(Prim::And, [low, high]),
+        failure: Failure::IndexOutOfRange,
+        details: vec![k.clone(), n],
+        site: site.clone(),
+        body: t,
+    })
 }
 
 impl Mapper for Pull<'_> {
@@ -152,6 +205,12 @@ impl Mapper for Pull<'_> {
                 let a = self.term(a);
                 self.note(&x.var, &a);
                 lang::target::make::clet(x.clone(), a, self.lin(b))
+            }
+            LinTerm::Build { index, bound, .. }
+            | LinTerm::Sum { index, bound, .. }
+            | LinTerm::Loop { index, bound, .. } => {
+                self.ranges.insert(index.clone(), bound.clone());
+                map_lin(self, t)
             }
             _ => map_lin(self, t),
         }
@@ -171,17 +230,22 @@ impl Mapper for Pull<'_> {
                 let result = self.term(&t);
                 chain.into_iter().rev().fold(result, |r, (x, a)| make::let_(x, a, r))
             }
-            Term::Index(a, k, _) => {
+            Term::Index(a, k, site) => {
                 let k = self.term(k);
                 if let Term::Var(a) = &**a
-                    && let Some((i, body)) = self.builds.get(a).cloned()
+                    && let Some((i, n, body)) = self.builds.get(a).cloned()
                 {
-                    return Subst::new(self.supply).term_for(&i, k).term(&body);
+                    let element = Subst::new(self.supply).term_for(&i, k.clone()).term(&body);
+                    return if self.within(&k, &n) { element } else { checked(&k, &n, site, element) };
                 }
-                match &**t {
-                    Term::Index(a, _, site) => make::index(self.term(a), k, site.clone()),
-                    _ => unreachable!("matched above"),
-                }
+                make::index(self.term(a), k, site.clone())
+            }
+            Term::Build { index, bound, .. }
+            | Term::Sum { index, bound, .. }
+            | Term::Extremum { index, bound, .. }
+            | Term::Loop { index, bound, .. } => {
+                self.ranges.insert(index.clone(), bound.clone());
+                map_term(self, t)
             }
             _ => map_term(self, t),
         }
