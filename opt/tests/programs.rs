@@ -172,3 +172,41 @@ def mainE : real^3 = grad (\\x -> let (a, b) = unzip (map (\\t -> (t * t, sin t)
 ",
     );
 }
+
+/// Residuals whose size belongs to the iteration are made again, not kept.
+#[test]
+fn triangular_loops() {
+    check(
+        "
+def f (x : real) : real = loop z = x for j < 3 do loop s = z for k < j do s * z
+def main1 : real = grad f 0.9
+def main2 : real = jvp f 0.9 1.0
+def main3 : real = grad (\\x -> sum [ sum [ loop s = x for k < j do s * x | j < i ] | i < 4 ]) 0.7
+",
+    );
+}
+
+/// A derivative reads and writes within bounds also where the value that was checked is not needed.
+#[test]
+fn derivatives_out_of_range() {
+    lang::big_stack::run(|| {
+        let text = "
+def a (xs : real^3) (i : int) : real = xs[i]
+def g (xs : real^3) (i : int) : real^3 = grad (\\xs -> a xs i) xs
+def t (xs : real^3) (i : int) : real = jvp (\\xs -> a xs i) xs xs
+";
+        let program = program(text);
+        for name in ["g", "t"] {
+            let normal = opt::normal_form(&program.defs[name], &program, &derive).unwrap();
+            let mut proc = opt::emit(&normal, &program).unwrap();
+            opt::passes::optimise(&mut proc, &Default::default()).unwrap();
+            use lang::loops::eval::{Arg, Array, Stop, run};
+            let args =
+                |i| [Arg::Array(Array::reals([3], [1.0, 2.0, 3.0])), Arg::Scalar(lang::core::Lit::Int(i))];
+            assert!(run(&proc, &args(2)).is_ok());
+            for i in [3, -1, 100_000_000] {
+                assert!(matches!(run(&proc, &args(i)), Err(Stop::Failed { .. })), "{name} at {i}");
+            }
+        }
+    });
+}

@@ -107,7 +107,11 @@ fn holds(file: &CheckedFile, case: &TestCase, options: &Options) -> Result<(), S
 fn difference(a: &Tensor, b: &Tensor) -> f64 {
     match (&a.data, &b.data) {
         (Numbers::Real(xs), Numbers::Real(ys)) => {
-            let one = |(x, y): (&f64, &f64)| if x == y { 0.0 } else { (x - y).abs() / x.abs().max(y.abs()) };
+            let one = |(x, y): (&f64, &f64)| match x == y {
+                true => 0.0,
+                false if x.is_finite() && y.is_finite() => (x - y).abs() / x.abs().max(y.abs()),
+                false => f64::INFINITY,
+            };
             xs.iter().zip(ys).map(one).fold(0.0, f64::max)
         }
         (Numbers::Real(_) | Numbers::Int(_) | Numbers::Bool(_), _) => 0.0,
@@ -118,8 +122,9 @@ fn difference(a: &Tensor, b: &Tensor) -> f64 {
 fn same(a: &Tensor, b: &Tensor, tolerance: Option<f64>) -> bool {
     let close = |x: &f64, y: &f64| match tolerance {
         _ if x == y || (x.is_nan() && y.is_nan()) => true,
-        Some(t) => (x - y).abs() <= t * x.abs().max(y.abs()),
-        None => false,
+        // An infinity is close to itself only.
+        Some(t) if x.is_finite() && y.is_finite() => (x - y).abs() <= t * x.abs().max(y.abs()),
+        Some(_) | None => false,
     };
     a.shape == b.shape
         && match (&a.data, &b.data) {

@@ -93,7 +93,7 @@ impl Normaliser<'_> {
             }
             Term::Build { index, bound, body } => {
                 let bound = self.size(bound, env)?;
-                let (i, inner) = self.enter(index, env);
+                let (i, inner) = self.enter(index, &bound, env);
                 let (v, items) = self.region(|n| n.term(body, &inner, name))?;
                 if v.is_data() {
                     let elem = v.ty()?;
@@ -164,14 +164,14 @@ impl Normaliser<'_> {
             }
             Term::Sum { index, bound, body } => {
                 let bound = self.size(bound, env)?;
-                let (i, inner) = self.enter(index, env);
+                let (i, inner) = self.enter(index, &bound, env);
                 let (v, items) = self.region(|n| n.term(body, &inner, "t"))?;
                 let body = wrap(items, v.reify()?);
                 Ok(self.bind(make::sum(i, bound, body), &Type::Real, name))
             }
             Term::Extremum { which, index, bound, body } => {
                 let bound = self.size(bound, env)?;
-                let (i, inner) = self.enter(index, env);
+                let (i, inner) = self.enter(index, &bound, env);
                 let (v, items) = self.region(|n| n.term(body, &inner, "t"))?;
                 let body = wrap(items, v.reify()?);
                 let t = Term::Extremum { which: *which, index: i, bound, body };
@@ -185,7 +185,7 @@ impl Normaliser<'_> {
                 }
                 let ty = init.ty()?;
                 let s = self.var(&state.var.name, &ty);
-                let (i, mut inner) = self.enter(index, env);
+                let (i, mut inner) = self.enter(index, &bound, env);
                 let ((sv, next, out), items) = self.region(|n| {
                     let sv = n.taken_apart(&s, &ty);
                     inner.vars.insert(state.var.clone(), sv.clone());
@@ -334,8 +334,9 @@ impl Normaliser<'_> {
     }
 
     /// A fresh index for a binder, and the environment inside.
-    pub(super) fn enter(&mut self, index: &Var, env: &Env) -> (Var, Env) {
+    pub(super) fn enter(&mut self, index: &Var, bound: &Size, env: &Env) -> (Var, Env) {
         let i = self.index(index);
+        self.bounds.insert(i.clone(), bound.clone());
         let mut inner = env.clone();
         inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
         (i, inner)
@@ -503,11 +504,14 @@ impl Normaliser<'_> {
         let mut scope = Scope { vars: self.types.clone(), lins: self.ltypes.clone() };
         scope.bind(&p, &ty);
         let binder = lang::core::Binder::new(p.clone(), ty);
+        let outer = self.operator.replace(site.clone());
         let derived = (self.derive)(mode, &binder, &body, &scope, site, &mut supply)?;
         self.counter.set(supply.next);
         let mut env = Env::default();
         env.vars.insert(p, x);
-        self.term(&derived, &env, name)
+        let v = self.term(&derived, &env, name);
+        self.operator = outer.or(self.operator.take());
+        v
     }
 }
 

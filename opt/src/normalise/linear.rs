@@ -7,6 +7,7 @@ use crate::Error;
 use im::OrdMap;
 use lang::core::make::prim;
 use lang::core::{Binder, Term, Tm};
+use lang::diag::Site;
 use lang::name::Var;
 use lang::prim::Prim;
 use lang::size::Size;
@@ -94,6 +95,7 @@ impl Normaliser<'_> {
                     return Ok(LV::OneHot(bound, k, Rc::new(lv)));
                 }
                 let i = self.index(index);
+                self.bounds.insert(i.clone(), bound.clone());
                 let mut inner = env.clone();
                 inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
                 let (lv, items) = self.region(|n| n.lin(body, &inner))?;
@@ -124,9 +126,10 @@ impl Normaliser<'_> {
                         return self.lin_if(same.reify()?, |_| Ok((*v).clone()), |_| Ok(zero));
                     }
                     other => {
-                        let LType::Array(_, elem) = other.ty() else {
+                        let LType::Array(n, elem) = other.ty() else {
                             unreachable!("compiler bug: index into a linear value that is no array")
                         };
+                        self.check_linear(&i, &n)?;
                         let a = self.share(other, "z");
                         LV::Term(make::index(self.reify_lin(&a), i.reify()?), (*elem).clone())
                     }
@@ -139,8 +142,9 @@ impl Normaliser<'_> {
                 if lv.is_zero() {
                     return Ok(LV::Zero(ty));
                 }
-                let i = self.term(index, env, "i")?.reify()?;
-                Ok(LV::OneHot(bound, i, Rc::new(lv)))
+                let i = self.term(index, env, "i")?;
+                self.check_linear(&i, &bound)?;
+                Ok(LV::OneHot(bound, i.reify()?, Rc::new(lv)))
             }
             LinTerm::Sum { index, bound, body } => {
                 let bound = self.size(bound, env)?;
@@ -151,6 +155,7 @@ impl Normaliser<'_> {
                     return self.lin(body, &inner);
                 }
                 let i = self.index(index);
+                self.bounds.insert(i.clone(), bound.clone());
                 let mut inner = env.clone();
                 inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
                 let (lv, items) = self.region(|n| n.lin(body, &inner))?;
@@ -166,6 +171,13 @@ impl Normaliser<'_> {
                 Err(Error::unsupported("the derivative of a sum type"))
             }
         }
+    }
+
+    /// The index of a linear term, whose primal may have been dropped with its check.
+    fn check_linear(&mut self, i: &V, n: &Size) -> Result<(), Error> {
+        let nowhere = || Site { def: "".into(), span: Default::default() };
+        let site = self.operator.clone().unwrap_or_else(nowhere);
+        self.check_index(i, n, &site)
     }
 
     /// L • s, by β; a choice of maps is a choice of results; 0̲ goes to 0̲.

@@ -58,6 +58,7 @@ impl Normaliser<'_> {
             }
             let whole = if is_tuple { LV::tuple(components) } else { components.remove(0) };
             let i = self.index(index);
+            self.bounds.insert(i.clone(), bound.clone());
             let mut inner = env.clone();
             inner.lins.insert(state.var.clone(), whole);
             inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));

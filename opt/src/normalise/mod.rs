@@ -17,8 +17,9 @@ pub mod value;
 
 use crate::Error;
 use lang::core::{Binder, Def, Program, Term, Tm, make};
-use lang::diag::Site;
+use lang::diag::{Failure, Site};
 use lang::name::{Supply, Var};
+use lang::prim::Prim;
 use lang::size::Size;
 use lang::target::{LBinder, Lin};
 use lang::types::{LType, Mode, Type};
@@ -49,6 +50,10 @@ pub struct Normaliser<'p> {
     closed: HashMap<usize, (std::sync::Arc<[LType]>, bool)>,
     marks: usize,
     used_marks: RefCell<BTreeSet<usize>>,
+    /// The bounds of the indices made.
+    bounds: HashMap<Var, Size>,
+    /// The differentiation operator being resolved: the place of what its linear part checks.
+    operator: Option<Site>,
     /// Depth of calls being inlined.
     calls: usize,
     /// Operands of differentiation operators that we are in: there `detach` still has a meaning.
@@ -101,6 +106,8 @@ impl<'p> Normaliser<'p> {
             closed: HashMap::new(),
             marks: 0,
             used_marks: RefCell::new(BTreeSet::new()),
+            bounds: HashMap::new(),
+            operator: None,
             calls: 0,
             operands: 0,
             made: 0,
@@ -122,6 +129,33 @@ impl<'p> Normaliser<'p> {
     fn index(&mut self, like: &Var) -> Var {
         let name = like.name.clone();
         self.var(&name, &Type::Int)
+    }
+
+    /// Fails unless 0 ≤ i < n, where that is not evident.
+    fn check_index(&mut self, i: &V, n: &Size, site: &Site) -> Result<(), Error> {
+        let evident = match i {
+            V::Int(k) => match (k.as_var(), k.as_constant(), n.as_constant()) {
+                (Some(k), _, _) => self.bounds.get(k) == Some(n),
+                (_, Some(k), Some(n)) => (0..n).contains(&k),
+                _ => false,
+            },
+            _ => false,
+        };
+        if evident {
+            return Ok(());
+        }
+        let (i, n) = (i.reify()?, make::size(n));
+        let low = make::prim(Prim::ILe, [make::int(0), i.clone()]);
+        let high = make::prim(Prim::ILt, [i.clone(), n.clone()]);
+        let check = Term::Check {
+            cond: make::prim(Prim::And, [low, high]),
+            failure: Failure::IndexOutOfRange,
+            details: vec![i, n],
+            site: site.clone(),
+            body: make::unit(),
+        };
+        self.bind(std::sync::Arc::new(check), &Type::unit(), "checked");
+        Ok(())
     }
 
     fn linear_var(&mut self, name: &str, ty: &LType) -> Var {

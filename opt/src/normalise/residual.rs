@@ -114,7 +114,8 @@ impl Normaliser<'_> {
                 while let Some(x) = needed.pop_last() {
                     let Some((ty, def)) = defs.get(&x) else { continue };
                     match def {
-                        Some(t) if self.is_cheap(t) => {
+                        // An array whose size belongs to the region cannot leave it: it is made again.
+                        Some(t) if self.is_cheap(t) || type_vars(ty).iter().any(|v| defs.contains_key(v)) => {
                             needed.extend(walk::free_vars(t));
                             recomputed.push((Binder::new(x, ty.clone()), t.clone()));
                         }
