@@ -178,7 +178,7 @@ impl Elaborate<'_> {
             PK::Tuple(ps) | PK::Record(ps) => {
                 let mut new = vec![];
                 for (k, p) in ps.iter().enumerate() {
-                    new.push(Part { term: proj(part.term.clone(), k), ty: p.ty.clone(), seen: m.new() });
+                    new.push(Part { term: proj(part.term.clone(), k), ty: p.ty.clone(), seen: m.unseen() });
                 }
                 let seen = new.iter().map(|p| p.seen);
                 m.seen[part.seen] = match self.inf.metas.resolve(&part.ty) {
@@ -211,7 +211,7 @@ impl Elaborate<'_> {
                 let mut new = vec![];
                 for (k, p) in ps.iter().enumerate() {
                     let term = index(part.term.clone(), int(k as i64), site.clone());
-                    new.push(Part { term, ty: p.ty.clone(), seen: m.new() });
+                    new.push(Part { term, ty: p.ty.clone(), seen: m.unseen() });
                 }
                 m.seen[part.seen] = Seen::Array(new.iter().map(|p| p.seen).collect());
                 let inner = |p: &'p P| match &p.kind {
@@ -256,8 +256,8 @@ impl Elaborate<'_> {
                 let mut arms = vec![];
                 for (k, (name, ty)) in sum.arms.iter().enumerate() {
                     let x = Binder::new(self.inf.supply.fresh("x"), self.ty(ty, pattern.span));
-                    let payload = (*ty != T::unit()).then(|| m.new());
-                    let seen = payload.unwrap_or_else(|| m.new());
+                    let payload = (*ty != T::unit()).then(|| m.unseen());
+                    let seen = payload.unwrap_or_else(|| m.unseen());
                     m.seen[part.seen] = Seen::Constructor { name: name.clone(), payload };
                     let new = Part { term: var(&x.var), ty: ty.clone(), seen };
                     let inner = |p: &'p P| match &p.kind {
@@ -283,7 +283,7 @@ struct Arm {
 }
 
 impl Matching {
-    fn new(&mut self) -> usize {
+    fn unseen(&mut self) -> usize {
         self.seen.push(Seen::Nothing);
         self.seen.len() - 1
     }
