@@ -5,7 +5,9 @@ use crate::args::{Engine, EngineArgs, MathMode};
 use crate::codes;
 use crate::data::{Numbers, Sizes, Tensor, value};
 use crate::entry::Entry;
-use crate::timing::{stage, steps};
+use crate::timing::stage;
+#[cfg(feature = "llvm")]
+use crate::timing::steps;
 use lang::core::{Def, Program};
 use lang::diag::{Failure, Site};
 use lang::eval::{self, EvalError};
@@ -199,7 +201,10 @@ impl Runnable {
 
     fn run(&self, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Fault> {
         let def = &self.entry.def;
+        // Every engine checks the shapes of the result; machine code is told them.
         let shapes = result_shapes(def, sizes)?;
+        #[cfg(not(feature = "llvm"))]
+        drop(shapes);
         let known =
             |n: &lang::name::Var| sizes.get(n).ok_or_else(|| Fault::Bug(format!("size {n:?} is unknown")));
         let mut size_args: Vec<i64> = def.sizes.iter().map(known).collect::<Result<_, _>>()?;
