@@ -69,7 +69,11 @@ fn reverse_simplified(
     options: &Options,
     text: &dyn Fn(&core::Def, &Program) -> String,
 ) -> Result<String, Fault> {
-    let (program, name) = derivative(program, &def.name, Mode::Reverse)?;
+    // As when it is compiled: D of the normal form, in which functions have been applied.
+    let mut program = program.clone();
+    let normal = normal_form(&program, def)?;
+    program.defs.insert(def.name.clone(), normal.into());
+    let (program, name) = derivative(&program, &def.name, Mode::Reverse)?;
     let derived = &program.defs[&name];
     let mut out = text(&simplified(&program, derived, options)?, &program);
     if explain {
