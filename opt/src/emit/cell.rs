@@ -4,9 +4,13 @@
 //! A cell that nothing was added to is the structural zero, and has no operand. After a branch a cell may hold a value on one side only: its
 //! guard says when it does, and its operand is 0.0 otherwise. What is computed from it is selected by the guard, so that a
 //! cotangent that never arrived does not meet an infinite partial.
+//!
+//! An element of a buffer has no guard. A buffer that is added to in an arm has *holes*, and so has what is added to in some steps of a
+//! loop only: there a zero stands for the structural one, and the guard is that the value is not 0.
 
 use super::Emitter;
-use lang::loops::{Carried, CarriedKind, If, Op, Operand, Stmt};
+use super::place::{Dst, Lv};
+use lang::loops::{Buf, Carried, CarriedKind, If, Op, Operand, Stmt};
 use lang::prim::Scalar;
 use std::collections::BTreeMap;
 
@@ -30,11 +34,14 @@ enum Kind {
 }
 
 #[derive(Clone)]
-struct Touched {
+pub struct Touched {
     value: Option<Operand>,
     guard: Option<Operand>,
     param: Option<lang::loops::Val>,
 }
+
+/// A cell that only some steps of a loop added to, the loop's sum, and what the cell was before.
+pub type Sometimes = (usize, Operand, Touched);
 
 /// What an arm left in the cells of its surroundings.
 pub struct ArmEnd {
@@ -53,6 +60,8 @@ impl Emitter<'_> {
         let Cell { value, guard: old, .. } = self.cells[cell].clone();
         let (value, guard) = match (value, old, guard) {
             (None, _, g) => (x, g),
+            // The first contribution in this step of a loop.
+            (Some(v), Some(Operand::Bool(false)), h) => (self.op(Op::FAdd, &[v, x], Scalar::Real, "t"), h),
             (Some(v), Some(g), Some(h)) => {
                 let sum = self.op(Op::FAdd, &[v, x], Scalar::Real, "t");
                 (sum, Some(self.op(Op::BOr, &[g, h], Scalar::Bool, "g")))
@@ -73,7 +82,8 @@ impl Emitter<'_> {
             let param = (self.regions[k].kind == Kind::Loop).then(|| self.proc.val(Scalar::Real, "acc"));
             if let Some(p) = param {
                 self.cells[cell].value = Some(Operand::Val(p));
-                self.cells[cell].guard = None;
+                // Nothing arrived in this step yet.
+                self.cells[cell].guard = Some(Operand::Bool(false));
             }
             self.regions[k].touched.insert(cell, Touched { value, guard, param });
         }
@@ -83,10 +93,11 @@ impl Emitter<'_> {
         self.regions.push(Region { kind: Kind::Loop, touched: BTreeMap::new() });
     }
 
-    /// The carried sums of the cells touched in the loop; the cells now hold the loop's results.
-    pub fn close_loop(&mut self) -> Vec<Carried> {
+    /// The carried sums of the cells touched in the loop; the cells now hold the loop's results. Then the cells that only some steps
+    /// added to, for [`Emitter::guard_sums`].
+    pub fn close_loop(&mut self) -> (Vec<Carried>, Vec<Sometimes>) {
         let region = self.regions.pop().expect("loops nest");
-        let mut carried = vec![];
+        let (mut carried, mut sometimes) = (vec![], vec![]);
         for (cell, t) in region.touched {
             let next = self.cells[cell].value.expect("a touched cell has a value");
             let result = self.proc.val(Scalar::Real, "acc");
@@ -97,10 +108,49 @@ impl Emitter<'_> {
                 result,
                 kind: CarriedKind::Sum,
             });
-            self.cells[cell].value = Some(Operand::Val(result));
+            let result = Operand::Val(result);
+            sometimes.extend(self.cells[cell].guard.map(|_| (cell, result, t)));
+            self.cells[cell].value = Some(result);
             self.cells[cell].guard = None;
         }
-        carried
+        (carried, sometimes)
+    }
+
+    /// After a loop: the guards of the cells that only some steps added to.
+    pub fn guard_sums(&mut self, sometimes: Vec<Sometimes>) {
+        for (cell, result, before) in sometimes {
+            let guard = match (before.value, before.guard) {
+                (Some(_), None) => None,
+                (None, _) => Some(self.arrived(result)),
+                (Some(_), Some(g)) => {
+                    let here = self.arrived(result);
+                    Some(self.op(Op::BOr, &[g, here], Scalar::Bool, "g"))
+                }
+            };
+            self.cells[cell].guard = guard;
+        }
+    }
+
+    /// Whether a zero that may be a structural one is a number.
+    pub fn arrived(&mut self, x: Operand) -> Operand {
+        self.op(Op::FNe, &[x, Operand::Real(0.0)], Scalar::Bool, "g")
+    }
+
+    /// The buffers of a destination have holes.
+    pub fn hole(&mut self, d: &Dst) {
+        match d {
+            Dst::Null | Dst::Cell(_) => {}
+            Dst::Slice(s, _) => {
+                self.holes.insert(s.buf);
+            }
+            Dst::Tuple(ds) => ds.iter().for_each(|d| self.hole(d)),
+        }
+    }
+
+    /// A scalar loaded from a buffer, as a linear value.
+    pub fn loaded(&mut self, buf: Buf, x: Operand) -> Lv {
+        let guard = self.holes.contains(&buf).then(|| self.arrived(x));
+        Lv::Scalar(x, guard)
     }
 
     pub fn open_arm(&mut self) {

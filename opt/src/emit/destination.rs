@@ -171,6 +171,9 @@ impl Emitter<'_> {
         match (element, part) {
             (Dst::Cell(c), Dst::Slice(s, fresh)) => {
                 let first = std::mem::take(&mut self.fresh[*fresh]);
+                if self.cells[*c].guard.is_some() {
+                    self.hole(part);
+                }
                 match (self.cells[*c].value, first) {
                     (Some(x), true) => self.store(s, x),
                     (Some(x), false) => self.accum(s, x),

@@ -54,7 +54,7 @@ impl Emitter<'_> {
         self.open_loop();
         let spare = buffers(&s.inside).into_iter().collect();
         let next = self.with_spare(spare, |e| e.next_state(body, &s, &state.ty))?;
-        let sums = self.close_loop();
+        let (sums, _) = self.close_loop();
         debug_assert!(sums.is_empty(), "a Cartesian body touches no outer cell");
         let body: Block = self.blocks.pop().expect("the loop's block");
         self.push(Stmt::While(While { carried: s.carry(next), cond_block, cond, body }));

@@ -71,6 +71,7 @@ impl Emitter<'_> {
             LinTerm::If(c, a, b) => {
                 let c = self.eval(c)?.scalar();
                 self.settle(d)?;
+                self.hole(d);
                 self.open_arm();
                 self.emit(a, d)?;
                 let then = self.close_arm();
@@ -233,7 +234,11 @@ impl Emitter<'_> {
             Lv::Zero | Lv::Shared => v.clone(),
             Lv::Slice(s) => {
                 let s = s.at(i);
-                if self.rest(&s).is_empty() { Lv::Scalar(self.load(&s), None) } else { Lv::Slice(s) }
+                if !self.rest(&s).is_empty() {
+                    return Ok(Lv::Slice(s));
+                }
+                let x = self.load(&s);
+                self.loaded(s.buf, x)
             }
             Lv::Tuple(vs) => Lv::Tuple(vs.iter().map(|v| self.lv_at(v, i)).collect::<Result<_, _>>()?),
             Lv::Scalar(..) => return Err(Error::bug("element of a scalar")),
@@ -248,7 +253,10 @@ impl Emitter<'_> {
                 self.cell_add(*c, *x, *guard);
                 Ok(())
             }
-            (Lv::Scalar(x, _), Dst::Slice(s, fresh)) => {
+            (Lv::Scalar(x, guard), Dst::Slice(s, fresh)) => {
+                if guard.is_some() {
+                    self.hole(d);
+                }
                 if std::mem::take(&mut self.fresh[*fresh]) {
                     self.store(s, *x);
                 } else {

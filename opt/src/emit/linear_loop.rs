@@ -5,8 +5,10 @@ use super::place::{Dst, Ev, Lv, Slice};
 use super::{Emitter, Error};
 use lang::loops::{Carried, CarriedKind, Operand, Parallel, Stmt};
 use lang::prim::Scalar;
+use lang::core::Tm;
 use lang::target::{Direction, LBinder, Lin, LinTerm};
 use lang::types::{LType, Type};
+use lang::walk::{Mapper, map_lin};
 
 impl Emitter<'_> {
     /// A loop with linear state. A component that every step only adds to has its destination outside the loop; scalars are
@@ -34,6 +36,7 @@ impl Emitter<'_> {
             Dst::Null => vec![Dst::Null; types.len()],
             other => vec![other.clone()],
         };
+        let branches = has_branch(body);
         let mut parts = vec![];
         for (k, ty) in types.iter().enumerate() {
             let own_init = component(init, k, tuple);
@@ -60,7 +63,8 @@ impl Emitter<'_> {
             }
             self.settle(&cur)?;
             let mut carried = vec![];
-            let old = self.old_state(&cur, ty, &mut carried)?;
+            let sparse = branches || self.may_be_zero(&cur);
+            let old = self.old_state(&cur, ty, sparse, &mut carried)?;
             parts.push(Part::Carried { cur, old, carried });
         }
         self.settle(&outs)?;
@@ -111,20 +115,31 @@ impl Emitter<'_> {
             Ok(results)
         })?;
         for (p, d) in parts.iter().zip(&dsts) {
-            if let Part::Carried { cur, carried, .. } = p {
+            if let Part::Carried { cur, old, carried } = p {
                 let mut results = carried.iter().map(|(_, _, r)| *r);
-                let v = after(cur, &mut results);
+                let v = self.after(cur, old, &mut results);
                 self.add(&v, d)?;
             }
         }
         Ok(())
     }
 
-    /// The state as a step sees it: parameters for scalars, a temporary for arrays.
+    /// Nothing was added to a part of it, or only in an arm.
+    fn may_be_zero(&self, d: &Dst) -> bool {
+        match d {
+            Dst::Null => false,
+            Dst::Cell(c) => self.cells[*c].value.is_none() || self.cells[*c].guard.is_some(),
+            Dst::Slice(s, _) => self.holes.contains(&s.buf),
+            Dst::Tuple(ds) => ds.iter().any(|d| self.may_be_zero(d)),
+        }
+    }
+
+    /// The state as a step sees it: parameters for scalars, a temporary for arrays. In a sparse one a zero is structural.
     pub(super) fn old_state(
         &mut self,
         cur: &Dst,
         ty: &LType,
+        sparse: bool,
         carried: &mut Vec<(lang::loops::Val, Operand, lang::loops::Val)>,
     ) -> Result<Old, Error> {
         Ok(match cur {
@@ -133,12 +148,15 @@ impl Emitter<'_> {
                 let init = self.cells[*c].value.unwrap_or(Operand::Real(0.0));
                 let (param, result) = (self.val(Scalar::Real, "z"), self.val(Scalar::Real, "z"));
                 carried.push((param, init, result));
-                Old::Param(Operand::Val(param))
+                Old::Param(Operand::Val(param), sparse)
             }
             Dst::Slice(s, _) => {
                 let info = self.proc.info(s.buf).clone();
                 let buf = self.proc.buf(info);
                 self.push(Stmt::Alloc { buf });
+                if sparse {
+                    self.holes.extend([s.buf, buf]);
+                }
                 Old::Temp(Slice { buf, at: vec![] })
             }
             Dst::Tuple(ds) => {
@@ -147,7 +165,7 @@ impl Emitter<'_> {
                     other => vec![other.clone(); ds.len()],
                 };
                 let parts: Result<Vec<Old>, Error> =
-                    ds.iter().zip(&types).map(|(d, t)| self.old_state(d, t, carried)).collect();
+                    ds.iter().zip(&types).map(|(d, t)| self.old_state(d, t, sparse, carried)).collect();
                 Old::Tuple(parts?)
             }
         })
@@ -167,10 +185,10 @@ impl Emitter<'_> {
         }
     }
 
-    pub(super) fn inside_state(&self, old: &Old) -> Lv {
+    pub(super) fn inside_state(&mut self, old: &Old) -> Lv {
         match old {
             Old::Nothing => Lv::Zero,
-            Old::Param(o) => Lv::Scalar(*o, None),
+            Old::Param(o, sparse) => Lv::Scalar(*o, sparse.then(|| self.arrived(*o))),
             Old::Temp(s) => Lv::Slice(s.clone()),
             Old::Tuple(os) => Lv::Tuple(os.iter().map(|o| self.inside_state(o)).collect()),
         }
@@ -186,6 +204,21 @@ impl Emitter<'_> {
                 Dst::Slice(s.clone(), flag)
             }
             Dst::Tuple(ds) => Dst::Tuple(ds.iter().map(|d| self.next_dst(d)).collect()),
+        }
+    }
+
+    /// A carried component after the loop.
+    fn after(&mut self, cur: &Dst, old: &Old, results: &mut impl Iterator<Item = lang::loops::Val>) -> Lv {
+        match (cur, old) {
+            (Dst::Cell(_), Old::Param(_, sparse)) => {
+                let result = Operand::Val(results.next().expect("one result per scalar"));
+                Lv::Scalar(result, sparse.then(|| self.arrived(result)))
+            }
+            (Dst::Tuple(ds), Old::Tuple(os)) => {
+                Lv::Tuple(ds.iter().zip(os).map(|(d, o)| self.after(d, o, results)).collect())
+            }
+            (Dst::Slice(s, _), _) => Lv::Slice(s.clone()),
+            (Dst::Null | Dst::Cell(_) | Dst::Tuple(_), _) => Lv::Zero,
         }
     }
 
@@ -206,19 +239,29 @@ enum Part {
 
 pub enum Old {
     Nothing,
-    Param(Operand),
+    Param(Operand, bool),
     Temp(Slice),
     Tuple(Vec<Old>),
 }
 
-/// A carried component after the loop.
-fn after(cur: &Dst, results: &mut impl Iterator<Item = lang::loops::Val>) -> Lv {
-    match cur {
-        Dst::Null => Lv::Zero,
-        Dst::Cell(_) => Lv::Scalar(Operand::Val(results.next().expect("one result per scalar")), None),
-        Dst::Slice(s, _) => Lv::Slice(s.clone()),
-        Dst::Tuple(ds) => Lv::Tuple(ds.iter().map(|d| after(d, results)).collect()),
+/// Whether a linear term adds in an arm.
+fn has_branch(t: &Lin) -> bool {
+    struct Branches(bool);
+    impl Mapper for Branches {
+        fn term(&mut self, t: &Tm) -> Tm {
+            t.clone()
+        }
+        fn lin(&mut self, t: &Lin) -> Lin {
+            self.0 |= matches!(**t, LinTerm::If(..));
+            if self.0 { t.clone() } else { map_lin(self, t) }
+        }
+        fn lty(&mut self, t: &LType) -> LType {
+            t.clone()
+        }
     }
+    let mut branches = Branches(false);
+    branches.lin(t);
+    branches.0
 }
 
 /// Component k of a term that is a tuple of components in sight.

@@ -68,6 +68,7 @@ pub fn emit(def: &Def, program: &Program) -> Result<Proc, Error> {
         regions: vec![],
         fresh: vec![],
         spare: HashSet::new(),
+        holes: HashSet::new(),
         supply: def.supply.clone(),
         failures: HashMap::new(),
     };
@@ -119,6 +120,8 @@ struct Emitter<'p> {
     fresh: Vec<bool>,
     /// The buffers that may be overwritten ([`update`]).
     spare: HashSet<Buf>,
+    /// The accumulators that an arm not taken may have left without a contribution: a zero in one is structural ([`cell`]).
+    holes: HashSet<Buf>,
     supply: Supply,
     failures: HashMap<(Failure, Site), usize>,
 }
@@ -210,10 +213,11 @@ impl Emitter<'_> {
         self.blocks.push(vec![]);
         self.open_loop();
         let carried = self.with_spare(HashSet::new(), |e| f(e, Operand::Val(i)))?;
-        let sums = self.close_loop();
+        let (sums, sometimes) = self.close_loop();
         let body = self.blocks.pop().expect("the loop's block");
         let carried = carried.into_iter().chain(sums).collect();
         self.push(Stmt::For(For { index: i, extent, down, carried, body, parallel }));
+        self.guard_sums(sometimes);
         Ok(())
     }
 
