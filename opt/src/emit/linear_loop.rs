@@ -3,9 +3,9 @@
 use super::alias;
 use super::place::{Dst, Ev, Lv, Slice};
 use super::{Emitter, Error};
+use lang::core::Tm;
 use lang::loops::{Carried, CarriedKind, Operand, Parallel, Stmt};
 use lang::prim::Scalar;
-use lang::core::Tm;
 use lang::target::{Direction, LBinder, Lin, LinTerm};
 use lang::types::{LType, Type};
 use lang::walk::{Mapper, map_lin};
