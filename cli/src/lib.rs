@@ -9,6 +9,7 @@
 //! | [`entry`], [`pipeline`] | what a command asks of a definition, and the way from there to a result
 //! | [`items`] | a file's text, item by item
 //! | [`session`], [`queries`] | what is known of the files, kept up to date by salsa
+//! | [`modules`] | where imports lead; the standard library
 //! | [`timing`] | where the time goes
 //! | [`embed`] | the way from text to code for Rust programs
 //! | [`guard`] | a compiler bug is reported, never a crash |
@@ -22,6 +23,7 @@ pub mod entry;
 pub mod explain;
 pub mod guard;
 pub mod items;
+pub mod modules;
 pub mod pipeline;
 pub mod queries;
 pub mod report;

@@ -3,12 +3,14 @@
 //! first byte; only reports read where the item begins.
 
 use crate::items::{ItemKey, split};
+use crate::modules::Target;
 use crate::session::{Db, SourceFile};
 use lang::core;
 use lang::diag::Diagnostic;
 use lang::surface::{self, ItemKind};
 use std::sync::Arc;
 use typeck::Signatures;
+use typeck::modules::{self, Interface, Link};
 
 /// One item of a file.
 #[salsa::tracked(debug)]
@@ -56,7 +58,12 @@ fn whole(db: &dyn Db, file: SourceFile) -> Arc<Parsed> {
 /// The signatures of a file and what is wrong with headers, in the file's own spans.
 #[salsa::tracked(no_eq)]
 pub fn headers(db: &dyn Db, file: SourceFile) -> Headers {
-    let (signatures, diagnostics) = typeck::signatures(&whole(db, file).file);
+    let links = file.links(db).iter().map(|target| match target {
+        Target::File(file) => Link::Module(exported(db, *file).interface.clone()),
+        Target::Broken(fault) => Link::Broken(fault.clone()),
+    });
+    let links: Vec<Link> = links.collect();
+    let (signatures, diagnostics) = typeck::signatures(&whole(db, file).file, file.module(db), &links);
     Headers { signatures: Arc::new(signatures), diagnostics }
 }
 
@@ -78,6 +85,19 @@ pub struct Known {
 #[salsa::tracked]
 pub fn known(db: &dyn Db, file: SourceFile) -> Known {
     Known { signatures: headers(db, file).signatures.clone() }
+}
+
+/// What others may know of a file.
+#[derive(Clone, Debug, PartialEq, salsa::SalsaValue)]
+pub struct Exported {
+    #[salsa_value(unsafe(prove_safe_to_retain_manually))]
+    pub interface: Arc<Interface>,
+}
+
+#[salsa::tracked]
+pub fn exported(db: &dyn Db, file: SourceFile) -> Exported {
+    let incomplete = whole(db, file).file.items.iter().any(|item| item.kind == ItemKind::Error);
+    Exported { interface: Arc::new(modules::interface(&known(db, file).signatures, incomplete)) }
 }
 
 /// What one item means: its definitions in Core, its input, its test; sites count from where the item's first word begins.
@@ -117,7 +137,7 @@ pub fn check<'db>(db: &'db dyn Db, file: SourceFile, item: Item<'db>) -> Arc<Che
             ItemKind::Input { .. }
             | ItemKind::Alias { .. }
             | ItemKind::Sum { .. }
-            | ItemKind::Import { .. }
+            | ItemKind::Import(_)
             | ItemKind::Derivative { .. }
             | ItemKind::Adjoint { .. }
             | ItemKind::Error => {}

@@ -14,7 +14,7 @@ pub struct Source {
 }
 
 /// One problem: a diagnostic whose spans are bytes of `source`.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Problem {
     pub source: Option<Arc<Source>>,
     pub diagnostic: Diagnostic,

@@ -1,6 +1,7 @@
 //! A session: the files being worked on, and what is known of them. The only place, with [`crate::queries`], that knows of salsa.
 
 use crate::data::given::read_text;
+use crate::modules::{Loader, Target};
 use crate::report::{Problem, Source, Stop};
 use crate::{guard, queries};
 use lang::core::Program;
@@ -10,7 +11,7 @@ use rayon::prelude::*;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
-use typeck::{Signatures, TestCase};
+use typeck::{Signatures, TestCase, modules};
 
 /// A source file as it is now.
 #[salsa::input(debug)]
@@ -19,6 +20,14 @@ pub struct SourceFile {
     pub path: String,
     #[returns(deref)]
     pub text: Arc<str>,
+    /// Its identity among the files of its program: empty for the one that a command is given.
+    #[returns(deref)]
+    pub module: String,
+    /// Where its imports lead, in their order.
+    #[returns(deref)]
+    pub links: Vec<Target>,
+    /// Is it of the standard library?
+    pub std: bool,
 }
 
 #[salsa::db]
@@ -36,22 +45,30 @@ impl salsa::Database for Compiler {}
 #[salsa::db]
 impl Db for Compiler {}
 
-/// A file without errors, and what commands need to know of it.
+/// A file without errors, and what commands need to know of it and of what it imports.
 #[derive(Debug)]
 pub struct CheckedFile {
     pub source: Arc<Source>,
+    /// The definitions of all files, by their full names.
     pub program: Program,
     pub signatures: Arc<Signatures>,
     pub tests: Vec<TestCase>,
+    /// The sources of all files, by their identity.
+    sources: HashMap<String, Arc<Source>>,
     /// Where the sites of each definition count from.
     bases: HashMap<Name, u32>,
 }
 
 impl CheckedFile {
-    /// A site as a place of the file; None in a definition that is not of the file.
-    pub fn place(&self, site: &Site) -> Option<Span> {
+    /// A site as a place in a text; None in a definition that no file has.
+    pub fn place(&self, site: &Site) -> Option<(Arc<Source>, Span)> {
         let base = self.bases.get(&site.def)?;
-        Some(shift(site.span, *base))
+        Some((self.home(modules::parts(&site.def).0), shift(site.span, *base)))
+    }
+
+    /// The source of the file with this identity.
+    pub fn home(&self, module: &str) -> Arc<Source> {
+        self.sources.get(module).unwrap_or(&self.source).clone()
     }
 }
 
@@ -73,39 +90,66 @@ impl Compiler {
         Ok(self.source(&path.display().to_string(), text))
     }
 
-    /// A text as a file of that name.
+    /// A text as a file of that name, with what it imports.
     pub fn source(&self, path: &str, text: &str) -> SourceFile {
-        SourceFile::new(self, path.to_string(), text.into())
+        Loader::load(self, path, text)
     }
 
-    /// Parses and checks a file, its items side by side.
+    /// A file and all that it imports, each once, the imported before those that import them.
+    fn files(&self, file: SourceFile, out: &mut Vec<SourceFile>) {
+        if out.contains(&file) {
+            return;
+        }
+        for target in file.links(self) {
+            match target {
+                Target::File(file) => self.files(*file, out),
+                Target::Broken(_) => {}
+            }
+        }
+        out.push(file);
+    }
+
+    /// Parses and checks a file and what it imports, their items side by side.
     pub fn check(&self, file: SourceFile) -> Result<CheckedFile, Stop> {
-        let text = file.text(self).to_string();
-        let source = Arc::new(Source { path: file.path(self).to_string(), text });
-        let headers = queries::headers(self, file);
-        let mut diagnostics = headers.diagnostics.clone();
+        let mut files = vec![];
+        self.files(file, &mut files);
+        let source = |file: &SourceFile| {
+            Arc::new(Source { path: file.path(self).to_string(), text: file.text(self).to_string() })
+        };
+        let sources: Vec<Arc<Source>> = files.iter().map(source).collect();
+        let mut problems = vec![];
         let mut checked = CheckedFile {
-            source: source.clone(),
+            source: sources[sources.len() - 1].clone(),
             program: Program::default(),
-            signatures: headers.signatures.clone(),
+            signatures: queries::headers(self, file).signatures.clone(),
             tests: vec![],
+            sources: files.iter().map(|f| f.module(self).to_string()).zip(sources.iter().cloned()).collect(),
             bases: HashMap::new(),
         };
-        let items = queries::items(self, file);
+        let mut items = vec![];
+        for (f, source) in files.iter().zip(&sources) {
+            for diagnostic in &queries::headers(self, *f).diagnostics {
+                problems.push(Problem { source: Some(source.clone()), diagnostic: diagnostic.clone() });
+            }
+            // The tests of what is imported are its own business.
+            let items_of = queries::items(self, *f).iter().filter(|i| *f == file || i.key(self).word != "test");
+            items.extend(items_of.map(|item| (*f, source, *item)));
+        }
         let found: Vec<_> = items
             .par_iter()
-            .map_with(self.clone(), |db, item| {
+            .map_with(self.clone(), |db, (file, source, item)| {
                 let (start, length) = (item.start(db), item.text(db).len() as u32);
                 let whole = Span { start, end: start + length };
-                guard::working_on(&source, whole, || {
-                    (start, queries::parse(db, *item).clone(), queries::check(db, file, *item).clone())
+                guard::working_on(source, whole, || {
+                    (*source, start, queries::parse(db, *item).clone(), queries::check(db, *file, *item).clone())
                 })
             })
             .collect();
-        for (start, parsed, item) in found {
+        for (source, start, parsed, item) in found {
             for d in parsed.diagnostics.iter().chain(&item.diagnostics) {
                 let labels = d.labels.iter().map(|(span, text)| (shift(*span, start), text.clone()));
-                diagnostics.push(Diagnostic { labels: labels.collect(), ..d.clone() });
+                let diagnostic = Diagnostic { labels: labels.collect(), ..d.clone() };
+                problems.push(Problem { source: Some(source.clone()), diagnostic });
             }
             for def in &item.defs {
                 checked.bases.entry(def.name.clone()).or_insert(start + item.base);
@@ -116,10 +160,6 @@ impl Compiler {
                 checked.tests.push(TestCase { span: shift(test.span, start), ..test.clone() });
             }
         }
-        if diagnostics.is_empty() {
-            return Ok(checked);
-        }
-        let problem = |diagnostic| Problem { source: Some(source.clone()), diagnostic };
-        Err(Stop::Problems(diagnostics.into_iter().map(problem).collect()))
+        if problems.is_empty() { Ok(checked) } else { Err(Stop::Problems(problems)) }
     }
 }

@@ -6,6 +6,7 @@ use crate::deferred::Constraint;
 use crate::diff::Operator;
 use crate::env::{Env, Local, Scheme, Types};
 use crate::infer::{Infer, Why, flatten, lam, wrap};
+use crate::modules;
 use crate::suggest;
 use crate::tree::{Head, K, P, Te};
 use crate::ty::{T, is_size_meta};
@@ -38,6 +39,9 @@ impl Infer<'_> {
             ExprKind::Var(x) if !env.locals.contains_key(x) => {
                 self.global(env, x, None, head.span, args, span)
             }
+            ExprKind::Field(..) if let Some(x) = self.member(env, head) => {
+                self.global(env, &x, None, head.span, args, span)
+            }
             ExprKind::TypeApp(x, targs) if !env.locals.contains_key(&x.node) => {
                 self.global(env, &x.node, Some(targs), head.span, args, span)
             }
@@ -63,6 +67,14 @@ impl Infer<'_> {
                 self.apply_all(env, f, args, span)
             }
         }
+    }
+
+    /// `m.x` as the name of a module's member: a field of a bound m comes first.
+    pub fn member(&self, env: &Env, e: &Expr) -> Option<String> {
+        let ExprKind::Field(m, x) = &e.node else { return None };
+        let ExprKind::Var(m) = &m.node else { return None };
+        let module = !env.locals.contains_key(m) && self.sigs.modules.contains_key(m);
+        module.then(|| format!("{m}.{}", x.node))
     }
 
     fn local(&mut self, env: &Env, x: &str, span: Span) -> Te {
@@ -176,7 +188,8 @@ impl Infer<'_> {
                 }
                 return Te::error(span);
             }
-            let instance = self.instantiate(env, Head::Def(name.into()), &sig.scheme, targs, at);
+            let head = Head::Def(sig.name.clone(), sig.inputs.clone());
+            let instance = self.instantiate(env, head, &sig.scheme, targs, at);
             return self.call(env, name, instance, args, at, span);
         }
         if let Some((sum, k, has_payload)) = self.constructor(name) {
@@ -211,7 +224,7 @@ impl Infer<'_> {
             };
             return self.apply_all(env, t, &args[1.min(args.len())..], span);
         }
-        if let Some((var, ty, _)) = self.inputs.get(name) {
+        if let Some((var, ty, _)) = self.sigs.inputs.get(name).and_then(|i| self.inputs.get(&i.name)) {
             let f = Te::var(var, ty, at);
             return self.apply_all(env, f, args, span);
         }
@@ -277,6 +290,13 @@ impl Infer<'_> {
     }
 
     fn unknown(&mut self, env: &Env, name: &str, at: Span) {
+        if name.contains('.') {
+            let sigs = self.sigs;
+            let known = sigs.defs.keys().chain(sigs.inputs.keys()).chain(sigs.constructors.keys());
+            let d = modules::unknown_member(sigs, name, "definition", at, known);
+            d.into_iter().for_each(|d| self.report(d));
+            return;
+        }
         let d = Diagnostic::new(codes::UNKNOWN_NAME, format!("there is no `{name}` in scope"))
             .label(at, "not found");
         let known = env
@@ -374,7 +394,7 @@ impl Infer<'_> {
         let sigs = self.sigs;
         let (mut t, mut n) = (0, 0);
         for arg in targs {
-            let mut conv = Types { aliases: &sigs.aliases, diags: &mut self.diags, depth: 0 };
+            let mut conv = Types::new(sigs, &mut self.diags);
             let as_size = match arg {
                 TyArg::Size(_) => true,
                 TyArg::Ty(ty) => matches!(&ty.node, lang::surface::TyKind::Name(x, a)
@@ -512,7 +532,7 @@ impl Infer<'_> {
             [TyArg::Ty(t)] => {
                 let ty = self.written(env, t);
                 if zero {
-                    let mut types = Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 };
+                    let mut types = Types::new(self.sigs, &mut self.diags);
                     if !types.linear(&ty, t.span) {
                         return Te::error(at);
                     }

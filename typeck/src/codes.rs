@@ -24,6 +24,11 @@ codes! {
     UNKNOWN_FIELD = "E0207", "a record field that does not exist";
     TYPE_ARGUMENTS = "E0208", "type or size arguments that do not fit the parameters";
     CYCLIC_ALIAS = "E0209", "a type that refers to itself";
+    UNKNOWN_MODULE = "E0210", "a module that is not there";
+    IMPORT_CYCLE = "E0211", "a file that imports itself";
+    IMPORT_PATH = "E0212", "an import that does not name a file of the project";
+    UNKNOWN_MEMBER = "E0213", "a name that a module does not have";
+    IMPORT_CLASH = "E0214", "a name that comes from two places";
     MISMATCH = "E0301", "an expression whose type is not the one required";
     NOT_A_FUNCTION = "E0302", "something applied that is no function";
     OPERANDS = "E0303", "operands an operator does not take";

@@ -353,14 +353,12 @@ impl<'s> Elaborate<'s> {
     fn op(&mut self, head: &Head, types: &[T], sizes: &[Size], args: &[Te], ty: &T, span: Span) -> Tm {
         match head {
             Head::Prim(op) => self.lift(op, args, ty, span),
-            Head::Def(name) => {
+            Head::Def(name, inputs) => {
                 // Arguments first: they may name ints that the sizes speak of.
                 let args: Vec<Tm> = args.iter().map(|a| self.term(a)).collect();
                 let types: Vec<Type> = types.iter().map(|t| self.ty(t, span)).collect();
                 let mut all: Vec<Size> = sizes.iter().map(|n| self.size(n, span)).collect();
                 let solved = all.clone();
-                let sigs = self.inf.sigs;
-                let inputs = sigs.defs.get(name).map_or(&[][..], |s| &s.inputs);
                 let mut cores = vec![];
                 for input in inputs {
                     if let Some((v, _, ns)) = self.inf.inputs.get(input) {

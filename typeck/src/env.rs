@@ -1,6 +1,7 @@
 //! What names mean: locals, definitions, type aliases; and types as written turned into types.
 
 use crate::codes;
+use crate::modules;
 use crate::suggest;
 use crate::ty::T;
 use im::HashMap;
@@ -31,7 +32,10 @@ pub struct ParamScheme {
 /// The signature of a definition: its scheme for the checker, its types as written for people.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Signature {
+    /// Its full name: that of its definition in Core.
     pub name: String,
+    /// The identity of the file it is of.
+    pub home: String,
     pub type_params: Vec<TypeParam>,
     pub params: Vec<(String, Ty)>,
     /// As written, or None where it was inferred.
@@ -48,7 +52,10 @@ pub struct Signature {
 /// `input name [n] : τ = "file"`
 #[derive(Clone, PartialEq, Debug)]
 pub struct InputSignature {
+    /// As the file that these signatures are for calls it.
     pub name: String,
+    /// The identity of the file it is of.
+    pub home: String,
     pub sizes: Vec<String>,
     pub ty: Ty,
     pub file: Option<String>,
@@ -59,6 +66,10 @@ pub struct InputSignature {
 /// A named type: an alias, or a sum with its constructors and their payloads.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Alias {
+    /// As the file that these signatures are for calls it.
+    pub name: String,
+    /// The identity of the file it is of.
+    pub home: String,
     pub params: Vec<TypeParam>,
     pub meaning: Meaning,
 }
@@ -69,9 +80,14 @@ pub enum Meaning {
     Sum(Vec<(Ident, Option<Ty>)>),
 }
 
-/// All that a definition needs to know of the others.
+/// All that a definition needs to know of the others, by the names that its file may use. What is known only through what it imports has a
+/// name that is not in use otherwise.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Signatures {
+    /// The identity of the file; empty for the one that a command is given.
+    pub module: String,
+    /// The modules it imports by a name of their own, and whether all their names are known.
+    pub modules: BTreeMap<String, bool>,
     pub defs: BTreeMap<String, Signature>,
     pub aliases: BTreeMap<String, Alias>,
     pub inputs: BTreeMap<String, InputSignature>,
@@ -129,16 +145,20 @@ impl Env {
 
 /// Turns types as written into types, reporting what is not in scope.
 pub struct Types<'a> {
-    pub aliases: &'a BTreeMap<String, Alias>,
+    sigs: &'a Signatures,
     pub diags: &'a mut Vec<Diagnostic>,
     /// How many aliases have been expanded.
-    pub depth: usize,
+    depth: usize,
 }
 
 /// Expansions of aliases in one type.
 const ALIAS_LIMIT: usize = 1000;
 
-impl Types<'_> {
+impl<'a> Types<'a> {
+    pub fn new(sigs: &'a Signatures, diags: &'a mut Vec<Diagnostic>) -> Types<'a> {
+        Types { sigs, diags, depth: 0 }
+    }
+
     fn report(&mut self, d: Diagnostic) -> T {
         self.diags.push(d);
         T::Error
@@ -236,8 +256,14 @@ impl Types<'_> {
                 .help(format!("an array's type is written `[n]{}`", name.node));
             return self.report(d);
         }
-        let Some(alias) = self.aliases.get(&name.node) else {
-            let known = ["real", "int", "bool"].into_iter().chain(self.aliases.keys().map(String::as_str));
+        let Some(alias) = self.sigs.aliases.get(&name.node) else {
+            let aliases = &self.sigs.aliases;
+            if name.node.contains('.') {
+                let d = modules::unknown_member(self.sigs, &name.node, "type", name.span, aliases.keys());
+                return d.map_or(T::Error, |d| self.report(d));
+            }
+            let own = aliases.keys().map(String::as_str).filter(|x| !x.contains('.'));
+            let known = ["real", "int", "bool"].into_iter().chain(own);
             let d = Diagnostic::new(codes::UNKNOWN_TYPE, format!("there is no type named `{}`", name.node))
                 .label(name.span, "not in scope");
             let d = match suggest::foreign_type(&name.node) {
@@ -292,11 +318,11 @@ impl Types<'_> {
             }
         }
         self.depth += 1;
-        self.meaning(&name.node, alias, &inner)
+        self.meaning(alias, &inner)
     }
 
     /// A named type whose parameters are in scope.
-    pub fn meaning(&mut self, name: &str, alias: &Alias, scope: &TypeScope) -> T {
+    pub fn meaning(&mut self, alias: &Alias, scope: &TypeScope) -> T {
         let arms = match &alias.meaning {
             Meaning::Alias(t) => return self.ty(scope, t),
             Meaning::Sum(arms) => arms,
@@ -312,7 +338,7 @@ impl Types<'_> {
         }
         let Meaning::Sum(names) = &alias.meaning else { return T::Error };
         let arms = names.iter().zip(arms).map(|((x, _), t)| (x.node.as_str().into(), t)).collect();
-        T::Sum(std::sync::Arc::new(crate::ty::Sum { name: name.into(), types, sizes, arms }))
+        T::Sum(std::sync::Arc::new(crate::ty::Sum { name: alias.name.as_str().into(), types, sizes, arms }))
     }
 
     /// A size given as an argument; a bare name parses as a type.

@@ -110,7 +110,7 @@ impl<'s> Infer<'s> {
 
     /// A type as written, in this scope.
     pub fn written(&mut self, env: &Env, t: &lang::surface::Ty) -> T {
-        Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 }.ty(&env.scope, t)
+        Types::new(self.sigs, &mut self.diags).ty(&env.scope, t)
     }
 
     /// Requires `found` at a place to be `want`.
@@ -264,6 +264,7 @@ impl<'s> Infer<'s> {
                 let ty = T::record(fields.iter().map(|(x, t)| (x.clone(), t.ty.clone())).collect());
                 Te::new(K::Record(fields), ty, span)
             }
+            ExprKind::Field(..) if self.member(env, e).is_some() => self.spine(env, e, &[], span),
             ExprKind::Field(r, x) => {
                 let r = self.infer(env, r);
                 let ty = self.field(&r.ty, x, span);

@@ -1,6 +1,7 @@
 //! Files: signatures of all definitions, then each definition by itself.
 
 mod definition;
+mod imports;
 mod signatures;
 
 use definition::{check, test_case};
@@ -14,6 +15,7 @@ use crate::env::{
     pattern_name,
 };
 use crate::infer::{Infer, Why};
+use crate::modules::{Link, full};
 use crate::names::{free_names, free_names_of};
 use crate::ty::T;
 use lang::core::{self, Binder, Program};
@@ -70,7 +72,7 @@ pub fn check_def(def: &Def, sigs: &Signatures) -> (Option<core::Def>, Vec<Diagno
 /// As [`check_def`], for spans that count from `base` bytes earlier than the definition's item.
 pub fn check_def_at(def: &Def, sigs: &Signatures, base: u32) -> (Option<core::Def>, Vec<Diagnostic>) {
     let Some(sig) = sigs.defs.get(&def.name.node) else { return (None, vec![]) };
-    let out = lang::big_stack::run(|| check(def, &sig.scheme, &sig.inputs, sigs, base));
+    let out = lang::big_stack::run(|| check(def, &sig.name, &sig.scheme, &sig.inputs, sigs, base));
     (out.def, out.diags)
 }
 
@@ -93,10 +95,10 @@ pub fn input(sig: &InputSignature, span: Span) -> Option<Input> {
     })
 }
 
-/// A whole file.
+/// A whole file without imports.
 pub fn check_file(file: &File) -> Checked {
     lang::big_stack::run(|| {
-        let (signatures, mut diagnostics) = signatures(file);
+        let (signatures, mut diagnostics) = signatures(file, "", &[]);
         let mut program = Program::default();
         let (mut inputs, mut tests) = (vec![], vec![]);
         for item in &file.items {
@@ -135,7 +137,7 @@ fn check_item(
         }
         ItemKind::Alias { .. }
         | ItemKind::Sum { .. }
-        | ItemKind::Import { .. }
+        | ItemKind::Import(_)
         | ItemKind::Derivative { .. }
         | ItemKind::Adjoint { .. }
         | ItemKind::Error => {}

@@ -7,6 +7,7 @@
 //! | [`infer`], [`calls`], [`patterns`], [`linear`] | surface expressions to the typed [`tree`] |
 //! | [`elaborate`], [`diff`] | the typed tree to Core and its linear terms |
 //! | [`builtin`] | the built-in functions, one row each |
+//! | [`modules`] | what a file exports, and the names of what it imports |
 //! | [`check`] | the checker of Core and Target terms |
 //! | [`codes`], [`suggest`], [`names`] | error codes; likely names; free names |
 
@@ -21,6 +22,7 @@ pub mod env;
 pub mod infer;
 pub mod items;
 pub mod linear;
+pub mod modules;
 pub mod names;
 pub mod patterns;
 pub mod suggest;

@@ -40,7 +40,7 @@ impl Infer<'_> {
 
     fn linear_type(&mut self, t: &T, span: Span) {
         let t = self.metas.zonk(t);
-        Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 }.linear(&t, span);
+        Types::new(self.sigs, &mut self.diags).linear(&t, span);
     }
 
     /// A scope in which only linear variables bound from now on are seen.
@@ -198,6 +198,7 @@ impl Infer<'_> {
                 let ty = T::record(fields.iter().map(|(x, t)| (x.clone(), t.ty.clone())).collect());
                 Le::new(LK::Record(fields), ty, span)
             }
+            ExprKind::Field(..) if self.member(env, e).is_some() => self.constant(env, e),
             ExprKind::Field(t, x) => {
                 let t = self.infer_linear(env, t);
                 let ty = self.field(&t.ty, x, span);

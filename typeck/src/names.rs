@@ -58,7 +58,16 @@ fn visit(e: &Expr, bound: &mut Vec<String>, f: &mut dyn FnMut(&str, bool)) {
             arms.iter().for_each(|(p, e)| under(bound, &[p], f, &[e]));
         }
         ExprKind::Tuple(es) | ExprKind::Array(es) => es.iter().for_each(|e| visit(e, bound, f)),
-        ExprKind::Proj(t, _) | ExprKind::Field(t, _) | ExprKind::Neg(t) | ExprKind::As(t, _) => {
+        ExprKind::Field(t, x) => {
+            // A field of a value, or a name in a module.
+            if let ExprKind::Var(m) = &t.node
+                && !bound.contains(m)
+            {
+                f(&format!("{m}.{}", x.node), in_map(bound));
+            }
+            visit(t, bound, f);
+        }
+        ExprKind::Proj(t, _) | ExprKind::Neg(t) | ExprKind::As(t, _) => {
             visit(t, bound, f)
         }
         ExprKind::Record(fs) => fs.iter().for_each(|(_, e)| visit(e, bound, f)),

@@ -3,6 +3,7 @@
 use crate::codes;
 use crate::env::{Env, Meaning, TypeScope, Types};
 use crate::infer::{Infer, Why};
+use crate::modules;
 use crate::tree::{P, PK};
 use crate::ty::T;
 use lang::diag::{Diagnostic, Span};
@@ -119,10 +120,15 @@ impl Infer<'_> {
         span: Span,
     ) -> PK {
         let Some((sum, k, has_payload)) = self.constructor(&c.node) else {
-            let d = Diagnostic::new(codes::UNKNOWN_NAME, format!("there is no constructor `{}`", c.node))
-                .label(c.span, "not found");
-            let d = crate::suggest::with(d, &c.node, self.sigs.constructors.keys().map(String::as_str));
-            self.report(d);
+            let known = &self.sigs.constructors;
+            if c.node.contains('.') {
+                let d = modules::unknown_member(self.sigs, &c.node, "constructor", c.span, known.keys());
+                d.into_iter().for_each(|d| self.report(d));
+            } else {
+                let d = Diagnostic::new(codes::UNKNOWN_NAME, format!("there is no constructor `{}`", c.node))
+                    .label(c.span, "not found");
+                self.report(crate::suggest::with(d, &c.node, known.keys().map(String::as_str)));
+            }
             if let Some(p) = payload {
                 self.bind_pattern(env, p, &T::Error, None, false);
             }
@@ -172,8 +178,8 @@ impl Infer<'_> {
                 }
             }
         }
-        let mut types = Types { aliases: &sigs.aliases, diags: &mut self.diags, depth: 0 };
-        Some((types.meaning(name, sum, &scope), *k, has_payload))
+        let mut types = Types::new(sigs, &mut self.diags);
+        Some((types.meaning(sum, &scope), *k, has_payload))
     }
 
     fn repeated_names(&mut self, pat: &Pat) {

@@ -23,8 +23,16 @@ fn distance(a: &str, b: &str) -> usize {
 
 /// The diagnostic with the nearest known name as its help, if one is near enough.
 pub fn with<'a>(d: Diagnostic, name: &str, known: impl Iterator<Item = &'a str>) -> Diagnostic {
+    match nearest(name, known) {
+        Some(k) => d.help(format!("did you mean `{k}`?")),
+        None => d,
+    }
+}
+
+/// The nearest known name, if one is near enough to be meant.
+pub fn nearest<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     if name.len() > 64 {
-        return d;
+        return None;
     }
     let limit = match name.chars().count() {
         0..=4 => 1,
@@ -36,10 +44,7 @@ pub fn with<'a>(d: Diagnostic, name: &str, known: impl Iterator<Item = &'a str>)
         .map(|k| (distance(name, k), k))
         .filter(|(n, k)| *n <= limit && *n < k.chars().count())
         .min();
-    match near {
-        Some((_, k)) => d.help(format!("did you mean `{k}`?")),
-        None => d,
-    }
+    near.map(|(_, k)| k)
 }
 
 /// What a type's name from elsewhere is called here.

@@ -18,8 +18,8 @@ pub struct Te {
 /// What an application applies, when it is known by name.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Head {
-    /// A definition of the file.
-    Def(String),
+    /// A definition, by its full name, with the inputs it uses.
+    Def(String, Vec<String>),
     /// A row of the built-in table.
     Row(&'static crate::builtin::Row),
     /// A primitive, lifted pointwise.

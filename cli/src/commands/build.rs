@@ -76,9 +76,10 @@ pub fn exported(file: &CheckedFile, export: &Export, wrt: &[String]) -> Result<E
     Ok(entry)
 }
 
-/// Every definition whose parameters and result are data.
+/// Every definition of the file whose parameters and result are data.
 fn everything(file: &CheckedFile) -> Vec<Export> {
-    let names = file.signatures.defs.keys().filter(|name| subject(file, name).is_ok());
+    let own = file.signatures.defs.iter().filter(|(_, sig)| sig.home == file.signatures.module);
+    let names = own.map(|(name, _)| name).filter(|name| subject(file, name).is_ok());
     names.map(|name| Export::Value(name.clone())).collect()
 }
 
@@ -97,9 +98,9 @@ fn write(
 ) -> Result<String, Stop> {
     let options = options.codegen();
     let place = |site: &lang::diag::Site| match file.place(site) {
-        Some(span) => {
-            let before = &file.source.text[..span.start as usize];
-            format!("{}:{}", file.source.path, before.matches('\n').count() + 1)
+        Some((source, span)) => {
+            let before = &source.text[..span.start as usize];
+            format!("{}:{}", source.path, before.matches('\n').count() + 1)
         }
         None => site.def.to_string(),
     };

@@ -40,11 +40,16 @@ pub fn run(command: &Command) -> Result<String, Stop> {
 
 /// All problems of all files.
 fn check(files: &[PathBuf]) -> Result<String, Stop> {
-    let mut problems = vec![];
+    let mut problems: Vec<Problem> = vec![];
     for file in files {
         match load(file) {
             Ok(_) => {}
-            Err(Stop::Problems(more)) => problems.extend(more),
+            // Of a file that several of these import it is said once.
+            Err(Stop::Problems(more)) => more.into_iter().for_each(|p| {
+                if !problems.contains(&p) {
+                    problems.push(p);
+                }
+            }),
             Err(usage @ Stop::Usage(_)) => return Err(usage),
         }
     }
@@ -90,15 +95,17 @@ pub(crate) fn fault(file: &CheckedFile, name: &str, fault: Fault) -> Stop {
     };
     // The empty span stands for the whole definition.
     let exact = site.as_ref().filter(|site| site.span.start < site.span.end);
-    let diagnostic = match exact.and_then(|site| file.place(site)) {
-        Some(span) => diagnostic.label(span, "here"),
+    let (source, diagnostic) = match exact.and_then(|site| file.place(site)) {
+        Some((source, span)) => (source, diagnostic.label(span, "here")),
         None => {
             let whole = site.and_then(|site| subject::written_at(file, &site.def, &site.def));
-            match whole.or_else(|| subject::written_at(file, name, name)) {
-                Some(span) => diagnostic.label(span, "in this"),
-                None => diagnostic,
+            // Commands name a definition as the file does.
+            let full = file.signatures.defs.get(name).map_or(name, |sig| &sig.name);
+            match whole.or_else(|| subject::written_at(file, full, full)) {
+                Some((source, span)) => (source, diagnostic.label(span, "in this")),
+                None => (file.source.clone(), diagnostic),
             }
         }
     };
-    Stop::Problems(vec![Problem { source: Some(file.source.clone()), diagnostic }])
+    Stop::at(&source, diagnostic)
 }

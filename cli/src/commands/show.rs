@@ -9,6 +9,7 @@ use lang::core::{self, Program};
 use lang::surface::{Def, Item, ItemKind, print};
 use lang::types::Mode;
 use std::path::Path;
+use typeck::modules;
 
 pub fn show(
     path: &Path,
@@ -55,7 +56,8 @@ fn entry_point(file: &CheckedFile, text: &str, wrt: &[String]) -> Result<core::D
 
 fn definition<'f>(file: &'f CheckedFile, text: &str) -> Result<&'f core::Def, Stop> {
     let name = text.split_whitespace().last().unwrap_or(text);
-    match file.program.defs.get(name) {
+    let sig = file.signatures.defs.get(name);
+    match sig.and_then(|sig| file.program.defs.get(sig.name.as_str())) {
         Some(def) => Ok(def),
         None => Err(subject::no_such(file, name)),
     }
@@ -91,8 +93,9 @@ fn reverse_simplified(
 
 /// The definition as it was parsed, printed.
 fn ast(file: &CheckedFile, name: &str) -> Result<String, Stop> {
-    let (parsed, _) = lang::surface::parser::parse(&file.source.text);
-    let is_it = |def: &Def| def.name.node == name;
+    let Some(sig) = file.signatures.defs.get(name) else { return Err(subject::no_such(file, name)) };
+    let (parsed, _) = lang::surface::parser::parse(&file.home(&sig.home).text);
+    let is_it = |def: &Def| def.name.node == modules::local(name);
     let item = parsed.items.into_iter().find_map(|item| match item.kind {
         ItemKind::Def { ref defs, .. } if defs.iter().any(is_it) => Some(item),
         _ => None,

@@ -4,7 +4,7 @@ use crate::data::given::{Inputs, load};
 use crate::data::read::{Given, read};
 use crate::data::{Layout, Numbers, Sizes, Tensor};
 use crate::entry::Slot;
-use crate::report::Stop;
+use crate::report::{Source, Stop};
 use crate::session::CheckedFile;
 use crate::{codes, timing};
 use lang::core::Def;
@@ -13,7 +13,9 @@ use lang::name::Var;
 use lang::size::Size;
 use lang::surface::ItemKind;
 use std::path::Path;
+use std::sync::Arc;
 use typeck::env::pattern_name;
+use typeck::modules;
 use typeck::ty::T;
 
 /// A definition with what data it takes and gives.
@@ -28,10 +30,14 @@ pub struct Subject {
 
 /// There is no definition of that name.
 pub fn no_such(file: &CheckedFile, name: &str) -> Stop {
-    let known: Vec<&str> = file.signatures.defs.keys().map(String::as_str).collect();
-    let help = match known.is_empty() {
-        true => "the file has no definitions".to_string(),
-        false => format!("it has: {}", known.join(", ")),
+    let defs = &file.signatures.defs;
+    let own = defs.iter().filter(|(_, sig)| sig.home == file.signatures.module);
+    let known: Vec<&str> = own.map(|(x, _)| x.as_str()).collect();
+    let near = typeck::suggest::nearest(name, defs.keys().map(String::as_str));
+    let help = match (near.filter(|x| x.contains('.')), known.is_empty()) {
+        (Some(near), _) => format!("did you mean `{near}`?"),
+        (None, true) => "the file has no definitions".to_string(),
+        (None, false) => format!("it has: {}", known.join(", ")),
     };
     let message = format!("`{}` has no definition `{name}`", file.source.path);
     Diagnostic::new(codes::NO_SUCH_DEFINITION, message).help(help).into()
@@ -40,14 +46,14 @@ pub fn no_such(file: &CheckedFile, name: &str) -> Stop {
 /// The definition of that name; its types must be data.
 pub fn subject(file: &CheckedFile, name: &str) -> Result<Subject, Stop> {
     let Some(sig) = file.signatures.defs.get(name) else { return Err(no_such(file, name)) };
-    let Some(def) = file.program.defs.get(name) else {
+    let Some(def) = file.program.defs.get(sig.name.as_str()) else {
         let message = format!("`{name}` was checked, but not kept");
         return Err(Diagnostic::new(codes::COMPILER_BUG, message).into());
     };
     let no_data = |what: &str, ty: &T, x: &str| -> Stop {
         let message = format!("`{name}` cannot be run from the command line: {what} is not data");
         let help = format!("its type is {}; define what is wanted with it filled in", ty.show());
-        about(file, name, x, Diagnostic::new(codes::NOT_DATA, message).help(help))
+        about(file, &sig.name, x, Diagnostic::new(codes::NOT_DATA, message).help(help))
     };
     let mut params = input_slots(file, &sig.inputs, def, sig.scheme.sizes.len());
     let inputs = params.len();
@@ -57,7 +63,7 @@ pub fn subject(file: &CheckedFile, name: &str) -> Result<Subject, Stop> {
         params.push(Slot { name: p.name.clone(), layout });
     }
     let result =
-        Layout::of(&sig.scheme.result).ok_or_else(|| no_data("the result", &sig.scheme.result, name))?;
+        Layout::of(&sig.scheme.result).ok_or_else(|| no_data("the result", &sig.scheme.result, &sig.name))?;
     Ok(Subject { def: Def::clone(def), params, inputs, result })
 }
 
@@ -76,18 +82,28 @@ pub fn input_slots(file: &CheckedFile, inputs: &[String], def: &Def, own_sizes: 
     slots
 }
 
-/// Where the file writes a parameter of a definition, an input, or else the definition or test.
-pub fn written_at(file: &CheckedFile, def: &str, name: &str) -> Option<Span> {
-    let (parsed, _) = lang::surface::parser::parse(&file.source.text);
+/// Where a parameter of a definition, an input, or else the definition or test is written. The definition goes by its full name, an input by
+/// the name that the file has for it.
+pub fn written_at(file: &CheckedFile, def: &str, name: &str) -> Option<(Arc<Source>, Span)> {
+    if let Some(input) = file.signatures.inputs.get(name) {
+        let source = file.home(&input.home);
+        let (parsed, _) = lang::surface::parser::parse(&source.text);
+        let is_it = |x: &ItemKind| matches!(x, ItemKind::Input { name: x, .. } if x.node == modules::local(name));
+        let item = parsed.items.iter().find(|item| is_it(&item.kind))?;
+        let ItemKind::Input { name, .. } = &item.kind else { return None };
+        return Some((source, name.span));
+    }
+    let (module, local) = modules::parts(def);
+    let source = file.home(module);
+    let (parsed, _) = lang::surface::parser::parse(&source.text);
     let mut found = None;
     for item in &parsed.items {
         match &item.kind {
-            ItemKind::Input { name: x, .. } if x.node == name => return Some(x.span),
             ItemKind::Test(test) if def.strip_prefix("test ") == Some(&test.name.node) => {
                 found = Some(test.name.span);
             }
             ItemKind::Def { defs, .. } => {
-                for d in defs.iter().filter(|d| d.name.node == def) {
+                for d in defs.iter().filter(|d| d.name.node == local) {
                     let params = d.params.iter().enumerate();
                     let mut spans =
                         params.filter(|(k, (p, _))| pattern_name(p, *k) == name).map(|(_, (p, _))| p.span);
@@ -97,13 +113,13 @@ pub fn written_at(file: &CheckedFile, def: &str, name: &str) -> Option<Span> {
             _ => {}
         }
     }
-    found
+    Some((source, found?))
 }
 
 /// A problem with the data for a parameter, shown where the file writes the parameter.
 pub fn about(file: &CheckedFile, def: &str, name: &str, diagnostic: Diagnostic) -> Stop {
     match written_at(file, def, name) {
-        Some(span) => Stop::at(&file.source, diagnostic.label(span, "for this")),
+        Some((source, span)) => Stop::at(&source, diagnostic.label(span, "for this")),
         None => diagnostic.into(),
     }
 }
@@ -180,10 +196,10 @@ fn read_data(
 
 /// The default file of an input, next to the source that names it.
 fn default(file: &CheckedFile, def: &str, slot: &Slot) -> Result<Given, Stop> {
-    let declared = file.signatures.inputs.get(&slot.name).and_then(|input| input.file.as_ref());
-    match declared {
-        Some(name) => {
-            let dir = Path::new(&file.source.path).parent().unwrap_or(Path::new(""));
+    let declared = file.signatures.inputs.get(&slot.name);
+    match declared.and_then(|input| Some((input.file.as_ref()?, file.home(&input.home)))) {
+        Some((name, source)) => {
+            let dir = Path::new(&source.path).parent().unwrap_or(Path::new(""));
             load(&dir.join(name).to_string_lossy()).map_err(|stop| match stop {
                 Stop::Problems(problems) => {
                     let mut about = problems.into_iter().map(|p| about(file, def, &slot.name, p.diagnostic));

@@ -54,9 +54,12 @@ impl Inputs {
     }
 }
 
+/// x, or m.x
 fn is_name(text: &str) -> bool {
-    text.starts_with(|c: char| c.is_alphabetic() || c == '_')
-        && text.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '\'')
+    text.split('.').all(|word| {
+        word.starts_with(|c: char| c.is_alphabetic() || c == '_')
+            && word.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '\'')
+    })
 }
 
 /// A JSON text as a value; `origin` names it in the message.

@@ -33,7 +33,9 @@ impl Layout {
             }
             T::Array(n, t) => Layout::array(n.clone(), Layout::of(t)?),
             T::Sum(s) => {
-                let arms = s.arms.iter().map(|(x, t)| Some((x.clone(), Layout::of(t)?)));
+                // Data names constructors without their modules.
+                let arms =
+                    s.arms.iter().map(|(x, t)| Some((typeck::modules::local(x).into(), Layout::of(t)?)));
                 Layout::Sum(arms.collect::<Option<_>>()?)
             }
             T::Fun(..) | T::Lin(..) | T::Copower(..) | T::Param(_) | T::Meta(_) | T::Error => return None,

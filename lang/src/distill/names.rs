@@ -44,7 +44,8 @@ const BUILT_IN: &[&str] = &[
 impl Names {
     pub fn new(program: &Program) -> Names {
         let prims = Prim::ALL.iter().map(|p| p.row().name);
-        let defs = program.defs.keys().map(|d| &**d);
+        // Of `m.f` a variable `m` would be taken for the module.
+        let defs = program.defs.keys().flat_map(|d| [&**d, d.split('.').next().unwrap_or(d)]);
         let global = BUILT_IN.iter().copied().chain(prims).chain(defs).map(String::from).collect();
         Names {
             global: Arc::new(global),

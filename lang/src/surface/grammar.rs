@@ -72,8 +72,21 @@ pub fn group<'t, O: 't>(
     sym(open).rewind().ignore_then(inner.recover_with(via_parser(skip)))
 }
 
+/// x, or m.x of a module m
+fn qualified<'t>(member: parser!(&'t str)) -> parser!(Ident) {
+    ident().then(member.or_not()).map_with(|(x, member), e| match member {
+        Some(y) => at(format!("{}.{y}", x.node), e.span()),
+        None => x,
+    })
+}
+
 fn uppercase(x: &str) -> bool {
     x.starts_with(char::is_uppercase)
+}
+
+/// A or m.A
+fn is_constructor(x: &str) -> bool {
+    uppercase(x.rsplit('.').next().unwrap_or(x))
 }
 
 /// Size ::= additive polynomials over names and literals.
@@ -117,7 +130,7 @@ pub fn types<'t>() -> Types<'t> {
     let arg = choice((ty.clone().then_ignore(arg_end).map(TyArg::Ty), size.clone().map(TyArg::Size)));
     let args = commas(arg).boxed();
 
-    let named = ident()
+    let named = qualified(select! { Tok::DotName(x) => x })
         .then(args.clone().delimited_by(sym(Sym::IndexOpen), sym(Sym::BracketClose)).or_not())
         .map(|(x, args)| TyKind::Name(x, args.unwrap_or_default()));
     let tuple = ty
@@ -206,8 +219,10 @@ pub struct Patterns<'t> {
 /// Pat ::= Constructor Atom? | Atom      Atom ::= `_` | x | literal | `(` Pat, … `)` | `{` x `=` Pat, … `}` | `[` Pat, … `]`
 pub fn patterns<'t>(ty: P<'t, Ty>) -> Patterns<'t> {
     let mut pat = Recursive::declare();
-    let name = ident()
-        .map(|x| if uppercase(&x.node) { PatKind::Constructor(x, None) } else { PatKind::Var(x.node) });
+    let constructor = qualified(select! { Tok::DotName(x) if uppercase(x) => x });
+    let name = constructor
+        .clone()
+        .map(|x| if is_constructor(&x.node) { PatKind::Constructor(x, None) } else { PatKind::Var(x.node) });
     let literal = select! {
         Tok::Sym(Sym::Underscore) => PatKind::Wildcard,
         Tok::Int(k) => PatKind::Int(k),
@@ -231,8 +246,8 @@ pub fn patterns<'t>(ty: P<'t, Ty>) -> Patterns<'t> {
         .map_with(|p, e| at(p, e.span()))
         .labelled(Label::Pattern)
         .boxed();
-    let applied = ident()
-        .filter(|x| uppercase(&x.node))
+    let applied = constructor
+        .filter(|x| is_constructor(&x.node))
         .then(atom.clone())
         .map_with(|(c, p), e| at(PatKind::Constructor(c, Some(Box::new(p))), e.span()));
     pat.define(applied.or(atom.clone()).labelled(Label::Pattern).boxed());

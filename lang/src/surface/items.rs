@@ -107,14 +107,16 @@ fn type_item<'t>(types: &Types<'t>) -> P<'t, ItemKind> {
         .boxed()
 }
 
-/// import "p.ad" as m;  import linalg (dot)
+/// import "p.ad" as m;  import linalg (dot, type mat)
 fn import<'t>() -> P<'t, ItemKind> {
     let path = choice((string().map(ImportPath::File), ident().map(ImportPath::Module)));
+    let name =
+        choice((word("type").ignore_then(ident()).map(Imported::Type), ident().map(Imported::Value)));
     word("import")
         .ignore_then(path)
         .then(sym(Sym::As).ignore_then(ident()).or_not())
-        .then(commas(ident()).delimited_by(sym(Sym::Open), sym(Sym::Close)).or_not())
-        .map(|((module, alias), names)| ItemKind::Import { module, alias, names })
+        .then(commas(name).delimited_by(sym(Sym::Open), sym(Sym::Close)).or_not())
+        .map(|((module, alias), names)| ItemKind::Import(Import { module, alias, names }))
         .boxed()
 }
 

@@ -71,12 +71,7 @@ pub enum ItemKind {
         params: Vec<TypeParam>,
         arms: Vec<(Ident, Option<Ty>)>,
     },
-    /// import "p.ad" as m;  import linalg (dot)
-    Import {
-        module: ImportPath,
-        alias: Option<Ident>,
-        names: Option<Vec<Ident>>,
-    },
+    Import(Import),
     /// input name [n] : τ = "file"
     Input {
         name: Ident,
@@ -100,10 +95,36 @@ pub enum ItemKind {
     Error,
 }
 
+/// import "p.ad" as m;  import linalg (dot, type mat)
+#[derive(Clone, Debug, PartialEq)]
+pub struct Import {
+    pub module: ImportPath,
+    pub alias: Option<Ident>,
+    /// The names that are brought into scope as they are.
+    pub names: Option<Vec<Imported>>,
+}
+
 #[derive(Clone, Debug, PartialEq)]
 pub enum ImportPath {
     File(Ident),
+    /// A module of the standard library.
     Module(Ident),
+}
+
+impl ImportPath {
+    pub fn span(&self) -> Span {
+        match self {
+            ImportPath::File(x) | ImportPath::Module(x) => x.span,
+        }
+    }
+}
+
+/// A name in an import's list.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Imported {
+    Value(Ident),
+    /// `type t`: a type, with its constructors if it is a sum.
+    Type(Ident),
 }
 
 #[derive(Clone, Debug, PartialEq)]

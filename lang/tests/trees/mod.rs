@@ -41,9 +41,17 @@ fn size_arg() -> impl Strategy<Value = SizeExpr> {
     size().prop_filter("a bare name is read as a type", |n| !matches!(n.node, SizeKind::Var(_)))
 }
 
+/// x or m.x
+fn qualified(x: BoxedStrategy<String>) -> impl Strategy<Value = String> {
+    (prop::option::weighted(0.2, name()), x).prop_map(|(m, x)| match m {
+        Some(m) => format!("{m}.{x}"),
+        None => x,
+    })
+}
+
 fn ty() -> BoxedStrategy<Ty> {
     let leaf = prop_oneof![
-        name().prop_map(|x| TyKind::Name(s(x), vec![])),
+        qualified(name().boxed()).prop_map(|x| TyKind::Name(s(x), vec![])),
         name().prop_map(TyKind::Var),
         Just(TyKind::Tuple(vec![])),
     ]
@@ -73,7 +81,8 @@ fn pat() -> BoxedStrategy<Pat> {
         name().prop_map(PatKind::Var),
         (-5..5i64).prop_map(PatKind::Int),
         any::<bool>().prop_map(PatKind::Bool),
-        constructor().prop_map(|c| PatKind::Constructor(c, None)),
+        qualified(constructor().prop_map(|c| c.node).boxed())
+            .prop_map(|c| PatKind::Constructor(s(c), None)),
         Just(PatKind::Tuple(vec![])),
     ]
     .prop_map(s);
@@ -204,7 +213,8 @@ pub fn item() -> impl Strategy<Value = Item> {
     let arms = prop::collection::vec((constructor(), prop::option::of(ty())), 1..3);
     let module =
         prop_oneof![Just(ImportPath::File(s("lib/p.ad".to_string()))), ident().prop_map(ImportPath::Module)];
-    let names = prop::option::of(prop::collection::vec(ident(), 1..3));
+    let imported = prop_oneof![ident().prop_map(Imported::Value), ident().prop_map(Imported::Type)];
+    let names = prop::option::of(prop::collection::vec(imported, 1..3));
     let relation =
         prop_oneof![Just(Relation::Exactly), prop::option::of(1e-12..1.0f64).prop_map(Relation::Within)];
     let kind = prop_oneof![
@@ -214,7 +224,7 @@ pub fn item() -> impl Strategy<Value = Item> {
         1 => (ident(), type_params(), ty()).prop_map(|(name, params, ty)| ItemKind::Alias { name, params, ty }),
         1 => (ident(), type_params(), arms).prop_map(|(name, params, arms)| ItemKind::Sum { name, params, arms }),
         1 => (module, prop::option::of(ident()), names)
-            .prop_map(|(module, alias, names)| ItemKind::Import { module, alias, names }),
+            .prop_map(|(module, alias, names)| ItemKind::Import(Import { module, alias, names })),
         1 => (ident(), type_params(), ty(), any::<bool>()).prop_map(|(name, params, ty, file)| {
             ItemKind::Input { name, params, ty, file: file.then(|| s("data/x.csv".to_string())) }
         }),

@@ -15,7 +15,7 @@ pub(crate) fn scheme(def: &Def, sigs: &Signatures, diags: &mut Vec<Diagnostic>) 
     let (mut scope, types, sizes) = brackets(&def.type_params, &mut supply, diags);
     let mut params: Vec<ParamScheme> = vec![];
     for (k, (pat, ty)) in def.params.iter().enumerate() {
-        let t = Types { aliases: &sigs.aliases, diags, depth: 0 }.ty(&scope, ty);
+        let t = Types::new(sigs, diags).ty(&scope, ty);
         let name = pattern_name(pat, k);
         let var = supply.fresh(name.as_str());
         if let (PatKind::Var(x), T::Int) = (&pat.node, &t) {
@@ -24,7 +24,7 @@ pub(crate) fn scheme(def: &Def, sigs: &Signatures, diags: &mut Vec<Diagnostic>) 
         params.push(ParamScheme { name, ty: t, var, dependent: false });
     }
     let result = match &def.result {
-        Some(t) => Types { aliases: &sigs.aliases, diags, depth: 0 }.ty(&scope, t),
+        Some(t) => Types::new(sigs, diags).ty(&scope, t),
         None => T::Error,
     };
     let mut used: BTreeSet<u32> = result.size_vars().iter().map(|v| v.id).collect();
@@ -38,14 +38,21 @@ pub(crate) fn check_with_scheme(
     scheme: &Scheme,
     sigs: &Signatures,
 ) -> (Option<core::Def>, Vec<Diagnostic>) {
-    let out = check(def, scheme, &[], sigs, 0);
+    let out = check(def, &def.name.node, scheme, &[], sigs, 0);
     (out.def, out.diags)
 }
 
-/// Γ ⊢ body : result, then Core.
-pub(super) fn check(def: &Def, scheme: &Scheme, inputs: &[String], sigs: &Signatures, base: u32) -> Outcome {
+/// Γ ⊢ body : result, then Core, under the definition's full name.
+pub(super) fn check(
+    def: &Def,
+    name: &str,
+    scheme: &Scheme,
+    inputs: &[String],
+    sigs: &Signatures,
+    base: u32,
+) -> Outcome {
     let supply = Supply { next: (scheme.sizes.len() + scheme.params.len()) as u32 };
-    let mut inf = Infer::new(sigs, &def.name.node, base, supply);
+    let mut inf = Infer::new(sigs, name, base, supply);
     inf.bind_inputs(inputs.iter().filter_map(|x| sigs.inputs.get(x)));
     let mut env = Env::default();
     for a in &scheme.types {
@@ -110,7 +117,7 @@ pub(super) fn check(def: &Def, scheme: &Scheme, inputs: &[String], sigs: &Signat
         return Outcome { def: None, result, diags: inf.diags };
     }
     let core = core::Def {
-        name: def.name.node.as_str().into(),
+        name: name.into(),
         types: scheme.types.clone(),
         sizes,
         params,
@@ -150,7 +157,7 @@ pub(super) fn test_case(test: &Test, sigs: &Signatures, base: u32) -> (Option<Te
     let mut free = free_names_of(&test.left);
     free.extend(free_names_of(&test.right));
     let mut inputs: BTreeSet<String> =
-        free.iter().filter(|x| sigs.inputs.contains_key(*x)).cloned().collect();
+        free.iter().filter_map(|x| sigs.inputs.get(x)).map(|i| i.name.clone()).collect();
     for sig in free.iter().filter_map(|x| sigs.defs.get(x)) {
         inputs.extend(sig.inputs.iter().cloned());
     }

@@ -3,11 +3,12 @@
 use super::*;
 
 #[derive(Default)]
-struct Collector<'f> {
-    sigs: Signatures,
-    diags: Vec<Diagnostic>,
+pub(super) struct Collector<'f> {
+    pub(super) sigs: Signatures,
+    pub(super) diags: Vec<Diagnostic>,
     defs: BTreeMap<&'f str, (&'f Def, Vec<String>)>,
-    places: HashMap<String, Span>,
+    /// Where each name was claimed, after its namespace.
+    pub(super) places: HashMap<String, Span>,
 }
 
 impl<'f> Collector<'f> {
@@ -25,6 +26,11 @@ impl<'f> Collector<'f> {
         }
     }
 
+    fn own_type(&mut self, name: &Ident, params: &[TypeParam], meaning: Meaning) {
+        let (name, home) = (name.node.clone(), self.sigs.module.clone());
+        self.sigs.aliases.insert(name.clone(), Alias { name, home, params: params.to_vec(), meaning });
+    }
+
     fn unsupported(&mut self, span: Span, what: &str) {
         self.diags.push(
             Diagnostic::new(codes::UNSUPPORTED, format!("{what} are not part of this version yet"))
@@ -32,7 +38,8 @@ impl<'f> Collector<'f> {
         );
     }
 
-    fn collect(mut self, file: &'f File) -> (Signatures, Vec<Diagnostic>) {
+    fn collect(mut self, file: &'f File, links: &'f [Link]) -> (Signatures, Vec<Diagnostic>) {
+
         let mut inputs = vec![];
         for item in &file.items {
             match &item.kind {
@@ -52,8 +59,8 @@ impl<'f> Collector<'f> {
                                 .label(name.span, "cannot be defined again"),
                         );
                     } else if self.claim(name, "type") {
-                        let alias = Alias { params: params.clone(), meaning: Meaning::Alias(ty.clone()) };
-                        self.sigs.aliases.insert(name.node.clone(), alias);
+                        let meaning = Meaning::Alias(ty.clone());
+                        self.own_type(name, params, meaning);
                     }
                 }
                 ItemKind::Sum { name, params, arms } => {
@@ -63,8 +70,7 @@ impl<'f> Collector<'f> {
                         }
                     }
                     if self.claim(name, "type") {
-                        let sum = Alias { params: params.clone(), meaning: Meaning::Sum(arms.clone()) };
-                        self.sigs.aliases.insert(name.node.clone(), sum);
+                        self.own_type(name, params, Meaning::Sum(arms.clone()));
                     }
                 }
                 ItemKind::Input { name, params, ty, file } => {
@@ -72,13 +78,14 @@ impl<'f> Collector<'f> {
                         inputs.push((name, params, ty, file));
                     }
                 }
-                ItemKind::Import { .. } => self.unsupported(item.span, "imports"),
                 ItemKind::Derivative { name, .. } | ItemKind::Adjoint { name, .. } => {
                     self.unsupported(name.span, "derivative rules")
                 }
-                ItemKind::Test(_) | ItemKind::Error => {}
+                // Imports know what this file has of its own.
+                ItemKind::Import(_) | ItemKind::Test(_) | ItemKind::Error => {}
             }
         }
+        self.imports(file, links);
         self.check_aliases(file);
         for (name, params, ty, file) in inputs {
             self.input(name, params, ty, file.as_ref());
@@ -121,8 +128,8 @@ impl<'f> Collector<'f> {
                             .label(place, "types are not recursive"),
                     );
                 } else {
-                    let mut types = Types { aliases: &self.sigs.aliases, diags: &mut found, depth: 0 };
-                    types.meaning(x, &alias, &scope);
+                    let mut types = Types::new(&self.sigs, &mut found);
+                    types.meaning(&alias, &scope);
                 }
                 if let Some(d) = found.iter_mut().find(|d| d.code == codes::TYPE_TOO_LARGE) {
                     // The limit is met inside, but this is the type that meets it.
@@ -142,7 +149,7 @@ impl<'f> Collector<'f> {
     fn input(&mut self, name: &Ident, params: &[TypeParam], ty: &surface::Ty, file: Option<&Ident>) {
         let mut supply = Supply::default();
         let (scope, types, sizes) = brackets(params, &mut supply, &mut self.diags);
-        let checked = Types { aliases: &self.sigs.aliases, diags: &mut self.diags, depth: 0 }.ty(&scope, ty);
+        let checked = Types::new(&self.sigs, &mut self.diags).ty(&scope, ty);
         if !types.is_empty() || !checked.first_order() {
             self.diags.push(
                 Diagnostic::new(
@@ -154,6 +161,7 @@ impl<'f> Collector<'f> {
         }
         let input = InputSignature {
             name: name.node.clone(),
+            home: self.sigs.module.clone(),
             sizes: sizes.iter().map(|v| v.name.to_string()).collect(),
             ty: ty.clone(),
             file: file.map(|f| f.node.clone()),
@@ -172,19 +180,13 @@ impl<'f> Collector<'f> {
                 (*x, self.defs.keys().copied().filter(|y| free.contains(*y)).collect::<Vec<&str>>())
             })
             .collect();
-        let mut used: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
         for group in components(&calls) {
             // Inputs: one's own and those of what is called.
             let mut inputs = BTreeSet::new();
             for x in &group {
-                inputs.extend(names[x].iter().filter(|y| self.sigs.inputs.contains_key(*y)).cloned());
-                for y in &calls[x] {
-                    inputs.extend(used.get(y).into_iter().flatten().cloned());
-                }
+                inputs.extend(names[x].iter().filter_map(|y| self.sigs.inputs.get(y)).map(|i| i.name.clone()));
+                inputs.extend(names[x].iter().filter_map(|y| self.sigs.defs.get(y)).flat_map(|s| s.inputs.clone()));
             }
-            group.iter().for_each(|x| {
-                used.insert(x, inputs.clone());
-            });
             let recursive = group.len() > 1 || calls[group[0]].contains(&group[0]);
             let allowed = group.iter().all(|x| group.iter().all(|y| self.defs[x].1.iter().any(|z| z == y)));
             if recursive && !allowed {
@@ -235,7 +237,8 @@ impl<'f> Collector<'f> {
         }
         let params = def.params.iter().zip(&scheme.params).map(|((_, t), p)| (p.name.clone(), t.clone()));
         let sig = Signature {
-            name: x.into(),
+            name: full(&self.sigs.module, x),
+            home: self.sigs.module.clone(),
             type_params: def.type_params.clone(),
             params: params.collect(),
             result: def.result.clone(),
@@ -254,7 +257,7 @@ impl<'f> Collector<'f> {
             return;
         }
         // What is wrong with the body is reported when it is checked.
-        let out = check(def, &sig.scheme, &sig.inputs, &self.sigs, 0);
+        let out = check(def, &sig.name, &sig.scheme, &sig.inputs, &self.sigs, 0);
         let failed = out.def.is_none();
         if let Some(sig) = self.sigs.defs.get_mut(x) {
             sig.scheme.result = out.result;
@@ -263,9 +266,11 @@ impl<'f> Collector<'f> {
     }
 }
 
-/// Every signature of a file, with what is wrong with headers, names and recursion.
-pub fn signatures(file: &File) -> (Signatures, Vec<Diagnostic>) {
-    lang::big_stack::run(|| Collector::default().collect(file))
+/// Every signature of the file with this identity, with what is wrong with headers, names and recursion; `links` are where its imports lead, in
+/// their order.
+pub fn signatures(file: &File, module: &str, links: &[Link]) -> (Signatures, Vec<Diagnostic>) {
+    let sigs = Signatures { module: module.into(), ..Signatures::default() };
+    lang::big_stack::run(|| Collector { sigs, ..Collector::default() }.collect(file, links))
 }
 
 /// The names in a type as written.

@@ -43,7 +43,7 @@ impl Infer<'_> {
             // l-onehot
             (ExprKind::TypeApp(x, targs), [i, t]) if x.node == "onehot" => {
                 let sigs = self.sigs;
-                let mut types = Types { aliases: &sigs.aliases, diags: &mut self.diags, depth: 0 };
+                let mut types = Types::new(sigs, &mut self.diags);
                 let bound = match targs.as_slice() {
                     [n] => types.size_argument(&env.scope, n, x.span).unwrap_or_default(),
                     _ => {

@@ -37,18 +37,7 @@ impl<'s> Printer<'s> {
                     doc
                 }))
             }
-            ItemKind::Import { module, alias, names } => {
-                let module = match module {
-                    ImportPath::File(path) => format!("\"{}\"", path.node),
-                    ImportPath::Module(name) => name.node.clone(),
-                };
-                let alias = alias.as_ref().map_or(String::new(), |a| format!(" as {}", a.node));
-                let names = names.as_ref().map_or(String::new(), |ns| {
-                    let ns: Vec<&str> = ns.iter().map(|n| &n.node[..]).collect();
-                    format!(" ({})", ns.join(", "))
-                });
-                text(format!("import {module}{alias}{names}"))
-            }
+            ItemKind::Import(import) => self.import(import),
             ItemKind::Input { name, params, ty, file } => {
                 let file = file.as_ref().map_or(String::new(), |f| format!(" = \"{}\"", f.node));
                 text(format!("input {}{} : ", name.node, type_params(params)))
@@ -70,6 +59,26 @@ impl<'s> Printer<'s> {
             }
             ItemKind::Error => text("-- an item that did not parse"),
         }
+    }
+
+    fn import<'a>(&self, import: &'a Import) -> Doc<'a> {
+        let module = match &import.module {
+            ImportPath::File(path) => format!("\"{}\"", path.node),
+            ImportPath::Module(name) => name.node.clone(),
+        };
+        let alias = import.alias.as_ref().map_or(String::new(), |a| format!(" as {}", a.node));
+        let head = text(format!("import {module}{alias}"));
+        let Some(names) = &import.names else { return head };
+        let mut list = RcDoc::nil();
+        for (k, name) in names.iter().enumerate() {
+            let (word, name) = match name {
+                Imported::Value(x) => ("", x),
+                Imported::Type(x) => ("type ", x),
+            };
+            let separator = if k == 0 { RcDoc::nil() } else { text(",").append(self.line(name.span.start)) };
+            list = list.append(separator).append(text(format!("{word}{}", name.node)));
+        }
+        head.append(text(" ")).append(enclosed("(", list, ")"))
     }
 
     /// Both sides of a test.
