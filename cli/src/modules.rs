@@ -93,7 +93,20 @@ impl<'d> Loader<'d> {
         };
         if path.is_absolute() || written.contains('\\') || written.contains(':') {
             let help = "write the path from this file, with `/` between folders";
-            return refuse(format!("`{written}` is not a path from this file"), "an absolute or foreign path", help);
+            return refuse(
+                format!("`{written}` is not a path from this file"),
+                "an absolute or foreign path",
+                help,
+            );
+        }
+        let full = Path::new(from).parent().unwrap_or(Path::new("")).join(path);
+        let shown = plain(&full);
+        if !absolute(&full).starts_with(&self.inside) {
+            let help = "run adc in a folder that holds all files of the program";
+            return refuse(format!("`{written}` leads out of the program's folder"), "outside", help);
+        }
+        if full.is_dir() {
+            return refuse(format!("`{shown}` is a folder"), "imports lead to files", "name a file in it");
         }
         if path.extension().is_none_or(|e| e != "ad") {
             let near = Path::new(from).with_file_name(format!("{written}.ad"));
@@ -103,22 +116,11 @@ impl<'d> Loader<'d> {
             };
             return refuse(format!("`{written}` is not an .ad file"), "imports lead to .ad files", &help);
         }
-        let full = Path::new(from).parent().unwrap_or(Path::new("")).join(path);
-        let shown = plain(&full);
-        if !absolute(&full).starts_with(&self.inside) {
-            let inside = self.inside.display();
-            let help = "run adc in a folder that holds all files of the program";
-            return refuse(format!("`{written}` leads out of the folder `{inside}`"), "outside of the program", help);
-        }
         let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("module");
         let read = |full: &Path| match read_text(full) {
             // A byte order mark is no part of the program.
             Ok(text) => Ok(text.strip_prefix('\u{feff}').unwrap_or(&text).to_string()),
             Err(_) if !full.exists() => Err(no_file(written, &shown, from)),
-            Err(_) if full.is_dir() => {
-                let message = format!("`{shown}` is a folder");
-                Err(fault(codes::IMPORT_PATH, message, "imports lead to files", None))
-            }
             Err(stop) => Err(unreadable(stop, &shown)),
         };
         self.once(Identity::File(same(&full)), &shown.clone(), stem, |_| read(&full))
@@ -152,7 +154,8 @@ impl<'d> Loader<'d> {
 
     /// A name for a module that no other of the program has.
     fn module(&mut self, stem: &str) -> String {
-        let base: String = stem.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();
+        let base: String =
+            stem.chars().map(|c| if c.is_alphanumeric() || c == '_' { c } else { '_' }).collect();
         let mut name = base.clone();
         let mut k = 2;
         while !self.modules.insert(name.clone()) {

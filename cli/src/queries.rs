@@ -172,6 +172,10 @@ mod tests {
         (db, look)
     }
 
+    fn source(db: &Compiler, module: &str, text: &str, links: Vec<Target>) -> SourceFile {
+        SourceFile::new(db, format!("{module}.ad"), text.into(), module.into(), links, false)
+    }
+
     fn count(log: &[String], query: &str) -> usize {
         log.iter().filter(|line| line.starts_with(query)).count()
     }
@@ -179,7 +183,7 @@ mod tests {
     #[test]
     fn an_edit_parses_again_only_what_it_touches() {
         let (mut db, look) = observed();
-        let file = SourceFile::new(&db, "a.ad".into(), TEXT.into());
+        let file = source(&db, "", TEXT, vec![]);
         let all =
             |db: &Compiler| items(db, file).iter().map(|i| parse(db, *i).file.clone()).collect::<Vec<_>>();
         let first = all(&db);
@@ -200,7 +204,7 @@ mod tests {
     #[test]
     fn an_edit_checks_again_only_what_it_touches() {
         let (mut db, look) = observed();
-        let file = SourceFile::new(&db, "a.ad".into(), TEXT.into());
+        let file = source(&db, "", TEXT, vec![]);
         let all = |db: &Compiler| {
             let checked = items(db, file).iter().map(|i| check(db, file, *i).clone());
             checked.flat_map(|c| c.defs.clone()).collect::<Vec<_>>()
@@ -219,5 +223,34 @@ mod tests {
         file.set_text(&mut db).to(TEXT.replace("(x : real)", "(y : real)").into());
         all(&db);
         assert_eq!(count(&look(&db), "check("), 2);
+    }
+
+    #[test]
+    fn an_edit_of_an_import_checks_again_only_what_depends_on_it() {
+        const OTHER: &str = "def other (x : real) : real = x\n";
+        const USER: &str =
+            "import \"a.ad\" as a\nimport \"b.ad\" as b\ndef h (x : real) : real = a.f x + b.other x\n";
+        let (mut db, look) = observed();
+        let a = source(&db, "a", TEXT, vec![]);
+        let b = source(&db, "b", OTHER, vec![]);
+        let main = source(&db, "", USER, vec![Target::File(a), Target::File(b)]);
+        let all = |db: &Compiler| {
+            let files = [a, b, main];
+            let checked = files.iter().flat_map(|f| items(db, *f).iter().map(|i| check(db, *f, *i).clone()));
+            checked.flat_map(|c| c.defs.clone()).map(|d| d.name.to_string()).collect::<Vec<_>>()
+        };
+        assert_eq!(all(&db), ["a.f", "a.g", "b.other", "h"]);
+        // The two items of a, that of b, and all three of the program.
+        assert_eq!(count(&look(&db), "check("), 6);
+        // A body that is imported: its own definition only.
+        a.set_text(&mut db).to(TEXT.replace("x + x", "2 * x").into());
+        all(&db);
+        let log = look(&db);
+        assert_eq!((count(&log, "check("), count(&log, "headers(")), (1, 1), "{log:?}");
+        // A header: everything of its file, and of those that import it. The other import is left alone.
+        a.set_text(&mut db).to(TEXT.replace("g (x : real)", "g (y : real)").replace("f (f x)", "f y").into());
+        all(&db);
+        let log = look(&db);
+        assert_eq!((count(&log, "check("), count(&log, "headers(")), (5, 2), "{log:?}");
     }
 }

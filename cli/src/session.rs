@@ -132,7 +132,8 @@ impl Compiler {
                 problems.push(Problem { source: Some(source.clone()), diagnostic: diagnostic.clone() });
             }
             // The tests of what is imported are its own business.
-            let items_of = queries::items(self, *f).iter().filter(|i| *f == file || i.key(self).word != "test");
+            let items_of =
+                queries::items(self, *f).iter().filter(|i| *f == file || i.key(self).word != "test");
             items.extend(items_of.map(|item| (*f, source, *item)));
         }
         let found: Vec<_> = items
@@ -141,7 +142,12 @@ impl Compiler {
                 let (start, length) = (item.start(db), item.text(db).len() as u32);
                 let whole = Span { start, end: start + length };
                 guard::working_on(source, whole, || {
-                    (*source, start, queries::parse(db, *item).clone(), queries::check(db, *file, *item).clone())
+                    (
+                        *source,
+                        start,
+                        queries::parse(db, *item).clone(),
+                        queries::check(db, *file, *item).clone(),
+                    )
                 })
             })
             .collect();

@@ -1,11 +1,14 @@
-//! The language, construct by construct: every file of `tests/cases/language` is a program with tests in it, run on every engine.
+//! The language, construct by construct, and the standard library: every file of `tests/cases/language` and `tests/cases/std` is a program with tests
+//! in it, run on every engine.
 
 const ADC: &str = env!("CARGO_BIN_EXE_adc-under-test");
 
 #[test]
 fn constructs() {
-    let files = tests::files(&tests::root().join("tests/cases/language"), "ad");
-    assert!(files.len() >= 2, "only {} files", files.len());
+    let of = |dir: &str| tests::files(&tests::root().join("tests/cases").join(dir), "ad");
+    let (language, std) = (of("language"), of("std"));
+    assert!(language.len() >= 2 && std.len() >= 2, "only {} and {} files", language.len(), std.len());
+    let files: Vec<_> = language.into_iter().chain(std).collect();
     let jobs: Vec<_> = files.iter().flat_map(|f| tests::ENGINES.iter().map(move |e| (f, *e))).collect();
     let check = |(file, engine): &(&std::path::PathBuf, &str)| {
         let dir = file.parent().unwrap_or(file);

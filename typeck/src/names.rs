@@ -67,9 +67,7 @@ fn visit(e: &Expr, bound: &mut Vec<String>, f: &mut dyn FnMut(&str, bool)) {
             }
             visit(t, bound, f);
         }
-        ExprKind::Proj(t, _) | ExprKind::Neg(t) | ExprKind::As(t, _) => {
-            visit(t, bound, f)
-        }
+        ExprKind::Proj(t, _) | ExprKind::Neg(t) | ExprKind::As(t, _) => visit(t, bound, f),
         ExprKind::Record(fs) => fs.iter().for_each(|(_, e)| visit(e, bound, f)),
         ExprKind::RecordUpdate(r, fs) => {
             visit(r, bound, f);

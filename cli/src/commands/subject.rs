@@ -88,7 +88,8 @@ pub fn written_at(file: &CheckedFile, def: &str, name: &str) -> Option<(Arc<Sour
     if let Some(input) = file.signatures.inputs.get(name) {
         let source = file.home(&input.home);
         let (parsed, _) = lang::surface::parser::parse(&source.text);
-        let is_it = |x: &ItemKind| matches!(x, ItemKind::Input { name: x, .. } if x.node == modules::local(name));
+        let is_it =
+            |x: &ItemKind| matches!(x, ItemKind::Input { name: x, .. } if x.node == modules::local(name));
         let item = parsed.items.iter().find(|item| is_it(&item.kind))?;
         let ItemKind::Input { name, .. } = &item.kind else { return None };
         return Some((source, name.span));

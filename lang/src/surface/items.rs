@@ -110,8 +110,7 @@ fn type_item<'t>(types: &Types<'t>) -> P<'t, ItemKind> {
 /// import "p.ad" as m;  import linalg (dot, type mat)
 fn import<'t>() -> P<'t, ItemKind> {
     let path = choice((string().map(ImportPath::File), ident().map(ImportPath::Module)));
-    let name =
-        choice((word("type").ignore_then(ident()).map(Imported::Type), ident().map(Imported::Value)));
+    let name = choice((word("type").ignore_then(ident()).map(Imported::Type), ident().map(Imported::Value)));
     word("import")
         .ignore_then(path)
         .then(sym(Sym::As).ignore_then(ident()).or_not())

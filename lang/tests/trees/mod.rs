@@ -81,8 +81,7 @@ fn pat() -> BoxedStrategy<Pat> {
         name().prop_map(PatKind::Var),
         (-5..5i64).prop_map(PatKind::Int),
         any::<bool>().prop_map(PatKind::Bool),
-        qualified(constructor().prop_map(|c| c.node).boxed())
-            .prop_map(|c| PatKind::Constructor(s(c), None)),
+        qualified(constructor().prop_map(|c| c.node).boxed()).prop_map(|c| PatKind::Constructor(s(c), None)),
         Just(PatKind::Tuple(vec![])),
     ]
     .prop_map(s);

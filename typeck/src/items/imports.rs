@@ -199,7 +199,7 @@ impl<'f> Collector<'f> {
         if let Some((x, first)) = names.iter().find_map(|(x, ns)| Some((x.clone(), taken(self, x, ns)?))) {
             let d = Diagnostic::new(codes::IMPORT_CLASH, format!("`{}` comes from two places", x.node))
                 .label(name.span, "imported here")
-                .label(first, "and this");
+                .label(first, "and here");
             let q = i.import.alias.as_ref().map_or_else(|| qualifier(i.import), |a| Some(a.node.clone()));
             let q = q.unwrap_or_else(|| "m".into());
             self.diags.push(d.help(format!(

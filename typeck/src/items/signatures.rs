@@ -39,7 +39,6 @@ impl<'f> Collector<'f> {
     }
 
     fn collect(mut self, file: &'f File, links: &'f [Link]) -> (Signatures, Vec<Diagnostic>) {
-
         let mut inputs = vec![];
         for item in &file.items {
             match &item.kind {
@@ -184,8 +183,11 @@ impl<'f> Collector<'f> {
             // Inputs: one's own and those of what is called.
             let mut inputs = BTreeSet::new();
             for x in &group {
-                inputs.extend(names[x].iter().filter_map(|y| self.sigs.inputs.get(y)).map(|i| i.name.clone()));
-                inputs.extend(names[x].iter().filter_map(|y| self.sigs.defs.get(y)).flat_map(|s| s.inputs.clone()));
+                inputs
+                    .extend(names[x].iter().filter_map(|y| self.sigs.inputs.get(y)).map(|i| i.name.clone()));
+                inputs.extend(
+                    names[x].iter().filter_map(|y| self.sigs.defs.get(y)).flat_map(|s| s.inputs.clone()),
+                );
             }
             let recursive = group.len() > 1 || calls[group[0]].contains(&group[0]);
             let allowed = group.iter().all(|x| group.iter().all(|y| self.defs[x].1.iter().any(|z| z == y)));

@@ -69,16 +69,27 @@ impl<'s> Printer<'s> {
         let alias = import.alias.as_ref().map_or(String::new(), |a| format!(" as {}", a.node));
         let head = text(format!("import {module}{alias}"));
         let Some(names) = &import.names else { return head };
+        let at = |k: usize| match &names[k] {
+            Imported::Value(x) | Imported::Type(x) => x.span.start,
+        };
         let mut list = RcDoc::nil();
         for (k, name) in names.iter().enumerate() {
             let (word, name) = match name {
                 Imported::Value(x) => ("", x),
                 Imported::Type(x) => ("type ", x),
             };
-            let separator = if k == 0 { RcDoc::nil() } else { text(",").append(self.line(name.span.start)) };
-            list = list.append(separator).append(text(format!("{word}{}", name.node)));
+            let name = text(format!("{word}{}", name.node)).append(text(if k + 1 < names.len() {
+                ","
+            } else {
+                ")"
+            }));
+            // As many on a line as there is room for.
+            list = match k {
+                0 => list.append(name),
+                _ => list.append(self.line(at(k)).append(name).group()),
+            };
         }
-        head.append(text(" ")).append(enclosed("(", list, ")"))
+        head.append(text(" (")).append(list.nest(2))
     }
 
     /// Both sides of a test.
