@@ -258,7 +258,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "import \"a.ad\" as a\ndef f (x : real) : real = x\n",
-        &["E0311 imports are not part of this version yet"],
+        &["E0210 imports need files to import from"],
     ),
     (
         "def f (x : bool) : real = sum [ x | i < 3 ]\n",
