@@ -122,6 +122,15 @@ pub enum Command {
         #[arg(long)]
         check: bool,
     },
+    /// Answer the messages of the GradBench suite: one JSON object per line on standard input and output
+    #[command(after_help = "Example: gradbench run --eval 'gradbench eval llsq' --tool 'adc gradbench'")]
+    Gradbench {
+        /// The folder of the modules, MODULE.ad each (default: those that adc has with it)
+        #[arg(long, value_name = "DIR")]
+        dir: Option<PathBuf>,
+        #[command(flatten)]
+        engine: EngineArgs,
+    },
     /// Explain an error code
     #[command(after_help = "Example: adc explain E0701")]
     Explain { code: String },

@@ -12,6 +12,7 @@
 //! | [`modules`] | where imports lead; the standard library
 //! | [`timing`] | where the time goes
 //! | [`embed`] | the way from text to code for Rust programs
+//! | [`gradbench`] | the programs of the GradBench suite
 //! | [`guard`] | a compiler bug is reported, never a crash |
 
 pub mod args;
@@ -21,6 +22,7 @@ pub mod data;
 pub mod embed;
 pub mod entry;
 pub mod explain;
+pub mod gradbench;
 pub mod guard;
 pub mod items;
 pub mod modules;

@@ -194,17 +194,18 @@ impl Runnable {
 
     /// Runs at these arguments, by parameter, each as its leaves.
     pub fn call(&self, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Fault> {
-        let mut outcome = stage("run", || self.run(args, sizes))?;
-        value::canonical(&self.entry.result, &mut outcome.result);
-        Ok(outcome)
+        stage("run", || {
+            let mut bound = self.bind(args, sizes)?;
+            bound.run()?;
+            Ok(bound.outcome())
+        })
     }
 
-    fn run(&self, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Fault> {
+    /// The entry point at these arguments, with everything done that comes before the call itself.
+    pub fn bind<'r>(&'r self, args: &'r [Vec<Tensor>], sizes: &Sizes) -> Result<Bound<'r>, Fault> {
         let def = &self.entry.def;
-        // Every engine checks the shapes of the result; machine code is told them.
+        // Every engine checks the shapes of the result; machine code is given room for it.
         let shapes = result_shapes(def, sizes)?;
-        #[cfg(not(feature = "llvm"))]
-        drop(shapes);
         let known =
             |n: &lang::name::Var| sizes.get(n).ok_or_else(|| Fault::Bug(format!("size {n:?} is unknown")));
         let mut size_args: Vec<i64> = def.sizes.iter().map(known).collect::<Result<_, _>>()?;
@@ -213,19 +214,45 @@ impl Runnable {
                 size_args.push(sizes.eval(&n).ok_or_else(|| overflow(&n))?);
             }
         }
-        match &self.code {
+        let result = match &self.code {
+            Code::Eval(_) | Code::Loops(_) => vec![],
+            #[cfg(feature = "llvm")]
+            Code::Jit(_) => room(def, shapes)?,
+        };
+        #[cfg(not(feature = "llvm"))]
+        drop(shapes);
+        Ok(Bound { runnable: self, args, size_args, result, cost: None })
+    }
+}
+
+/// An entry point and its data: what is left is to run it, as often as one likes.
+pub struct Bound<'r> {
+    runnable: &'r Runnable,
+    args: &'r [Vec<Tensor>],
+    size_args: Vec<i64>,
+    /// The leaves of the result of the last run. Machine code uses the same room every time.
+    result: Vec<Tensor>,
+    cost: Option<u64>,
+}
+
+impl Bound<'_> {
+    /// One run.
+    pub fn run(&mut self) -> Result<(), Fault> {
+        let Runnable { entry, code } = self.runnable;
+        match code {
             Code::Eval(program) => {
-                let slots = self.entry.params.iter().zip(args);
+                let slots = entry.params.iter().zip(self.args);
                 let args: Vec<_> =
                     slots.map(|(slot, leaves)| value::to_value(&slot.layout, leaves)).collect();
-                let (result, cost) = eval::run(program, &def.name, &args, &size_args)?;
-                let result = value::to_leaves(&self.entry.result, &result);
-                let result = result.ok_or_else(|| Fault::Bug("the result is not of its type".into()))?;
-                Ok(Outcome { result, cost: Some(cost.total()) })
+                let (result, cost) = eval::run(program, &entry.def.name, &args, &self.size_args)?;
+                let result = value::to_leaves(&entry.result, &result);
+                self.result = result.ok_or_else(|| Fault::Bug("the result is not of its type".into()))?;
+                self.cost = Some(cost.total());
+                Ok(())
             }
             Code::Loops(proc) => {
-                let sizes = size_args.iter().map(|n| loops::eval::Arg::Scalar(lang::core::Lit::Int(*n)));
-                let leaves = args.iter().flatten().map(loop_arg);
+                let sizes = self.size_args.iter().map(|n| loops::eval::Arg::Scalar(lang::core::Lit::Int(*n)));
+                let leaves = self.args.iter().flatten().map(loop_arg);
                 let args: Vec<_> = sizes.chain(leaves).collect();
                 let outcome = loops::eval::run(proc, &args).map_err(|stop| match stop {
                     loops::eval::Stop::Failed { failure, site, details } => {
@@ -242,61 +269,70 @@ impl Runnable {
                     };
                     Tensor { shape: out.shape, data }
                 });
-                Ok(Outcome { result: result.collect(), cost: Some(outcome.cost) })
+                self.result = result.collect();
+                self.cost = Some(outcome.cost);
+                Ok(())
             }
             #[cfg(feature = "llvm")]
-            Code::Jit(jit) => self.call_jit(jit, args, shapes, &size_args),
+            Code::Jit(jit) => run_jit(jit, &entry.def.name, &self.size_args, self.args, &mut self.result),
         }
     }
 
-    #[cfg(feature = "llvm")]
-    fn call_jit(
-        &self,
-        jit: &codegen::Jit,
-        args: &[Vec<Tensor>],
-        shapes: Vec<Vec<usize>>,
-        size_args: &[i64],
-    ) -> Result<Outcome, Fault> {
-        use codegen::{Arg, RunError, Slice, SliceMut};
-        use lang::prim::Scalar;
-        let def = &self.entry.def;
-        let leaves = lang::leaves::leaves(&def.result).unwrap_or_default();
-        let mut result = vec![];
-        for (leaf, shape) in leaves.iter().zip(shapes) {
-            let count = shape.iter().product();
-            let data = match leaf.scalar {
-                Scalar::Real => Numbers::Real(filled(count, 0.0)?),
-                Scalar::Int => Numbers::Int(filled(count, 0)?),
-                Scalar::Bool => Numbers::Bool(filled(count, false)?),
-            };
-            result.push(Tensor { shape, data });
-        }
-        let sizes = size_args.iter().map(|n| Arg::Int(*n));
-        let ins = args.iter().flatten().map(|leaf| match (&leaf.data, leaf.shape.is_empty()) {
-            (Numbers::Real(xs), true) => Arg::Real(xs[0]),
-            (Numbers::Int(xs), true) => Arg::Int(xs[0]),
-            (Numbers::Bool(xs), true) => Arg::Bool(xs[0]),
-            (Numbers::Real(xs), false) => Arg::In(Slice::Reals(xs)),
-            (Numbers::Int(xs), false) => Arg::In(Slice::Ints(xs)),
-            (Numbers::Bool(xs), false) => Arg::In(Slice::Bools(xs)),
-        });
-        let outs = result.iter_mut().map(|leaf| {
-            Arg::Out(match &mut leaf.data {
-                Numbers::Real(xs) => SliceMut::Reals(xs),
-                Numbers::Int(xs) => SliceMut::Ints(xs),
-                Numbers::Bool(xs) => SliceMut::Bools(xs),
-            })
-        });
-        let mut all: Vec<Arg> = sizes.chain(ins).chain(outs).collect();
-        let ran = jit.call(&def.name, &mut all);
-        drop(all);
-        match ran {
-            Ok(()) => Ok(Outcome { result, cost: None }),
-            Err(RunError::Failed { failure, site, details }) => Err(Fault::Failed { failure, site, details }),
-            Err(RunError::OutOfMemory) => Err(Fault::Limit("out of memory".into())),
-            Err(RunError::Arguments(message)) => Err(Fault::Bug(message)),
-        }
+    /// What the last run gave.
+    pub fn outcome(mut self) -> Outcome {
+        value::canonical(&self.runnable.entry.result, &mut self.result);
+        Outcome { result: self.result, cost: self.cost }
     }
+}
+
+#[cfg(feature = "llvm")]
+fn run_jit(
+    jit: &codegen::Jit,
+    name: &Name,
+    size_args: &[i64],
+    args: &[Vec<Tensor>],
+    result: &mut [Tensor],
+) -> Result<(), Fault> {
+    use codegen::{Arg, RunError, Slice, SliceMut};
+    let sizes = size_args.iter().map(|n| Arg::Int(*n));
+    let ins = args.iter().flatten().map(|leaf| match (&leaf.data, leaf.shape.is_empty()) {
+        (Numbers::Real(xs), true) => Arg::Real(xs[0]),
+        (Numbers::Int(xs), true) => Arg::Int(xs[0]),
+        (Numbers::Bool(xs), true) => Arg::Bool(xs[0]),
+        (Numbers::Real(xs), false) => Arg::In(Slice::Reals(xs)),
+        (Numbers::Int(xs), false) => Arg::In(Slice::Ints(xs)),
+        (Numbers::Bool(xs), false) => Arg::In(Slice::Bools(xs)),
+    });
+    let outs = result.iter_mut().map(|leaf| {
+        Arg::Out(match &mut leaf.data {
+            Numbers::Real(xs) => SliceMut::Reals(xs),
+            Numbers::Int(xs) => SliceMut::Ints(xs),
+            Numbers::Bool(xs) => SliceMut::Bools(xs),
+        })
+    });
+    let mut all: Vec<Arg> = sizes.chain(ins).chain(outs).collect();
+    jit.call(name, &mut all).map_err(|error| match error {
+        RunError::Failed { failure, site, details } => Fault::Failed { failure, site, details },
+        RunError::OutOfMemory => Fault::Limit("out of memory".into()),
+        RunError::Arguments(message) => Fault::Bug(message),
+    })
+}
+
+/// Room for a result with leaves of these shapes.
+#[cfg(feature = "llvm")]
+fn room(def: &Def, shapes: Vec<Vec<usize>>) -> Result<Vec<Tensor>, Fault> {
+    use lang::prim::Scalar;
+    let leaves = lang::leaves::leaves(&def.result).unwrap_or_default();
+    let leaf = |(leaf, shape): (&lang::leaves::Leaf, Vec<usize>)| {
+        let count = shape.iter().product();
+        let data = match leaf.scalar {
+            Scalar::Real => Numbers::Real(filled(count, 0.0)?),
+            Scalar::Int => Numbers::Int(filled(count, 0)?),
+            Scalar::Bool => Numbers::Bool(filled(count, false)?),
+        };
+        Ok(Tensor { shape, data })
+    };
+    leaves.iter().zip(shapes).map(leaf).collect()
 }
 
 /// The shapes of the result's leaves, where they are possible ones.

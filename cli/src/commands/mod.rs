@@ -3,6 +3,7 @@
 mod build;
 mod derivative;
 mod format;
+mod gradbench;
 mod run;
 mod show;
 pub(crate) mod subject;
@@ -31,6 +32,7 @@ pub fn run(command: &Command) -> Result<String, Stop> {
         }
         Command::Build { file, out, emit, export, engine } => build::build(file, out, emit, export, engine),
         Command::Fmt { files, check } => format::fmt(files, *check),
+        Command::Gradbench { dir, engine } => gradbench::serve(dir.as_deref(), &options(engine)?),
         Command::Explain { code } => match explain::page(code) {
             Some(page) => Ok(page.to_string()),
             None => Err(Stop::Usage(format!("there is no error code `{code}`"))),

@@ -170,9 +170,9 @@ fn read_data(
         return Err(Diagnostic::new(codes::UNKNOWN_ARGUMENT, message).help(help).into());
     }
     let mut args = vec![vec![]; params.len()];
-    // Sums last: what is not there in them has the sizes that the others fix.
+    // First those that fix sizes, then those that are compared; sums last: what is not there in them has the sizes that the others fix.
     let mut order: Vec<usize> = (0..params.len()).collect();
-    order.sort_by_key(|i| params[*i].layout.has_sum());
+    order.sort_by_key(|i| (params[*i].layout.has_sum(), params[*i].layout.has_compound_size()));
     for i in order {
         let (slot, binder) = (&params[i], &def.params[i]);
         let given = match given.by_name.remove(&slot.name) {

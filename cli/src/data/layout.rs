@@ -1,5 +1,6 @@
 //! The types that data can have: first-order, with the names of fields, which Core has forgotten.
 
+use super::Tensor;
 use lang::name::{Name, Var};
 use lang::prim::Scalar;
 use lang::size::Size;
@@ -64,6 +65,53 @@ impl Layout {
             Layout::Sum(_) => 1 + self.parts().into_iter().map(Layout::leaf_count).sum::<usize>(),
             Layout::Array(_, t) => t.leaf_count(),
         }
+    }
+
+    /// Has it a size that no data of this layout solves by itself, as `2 * n` or `n * m`?
+    pub fn has_compound_size(&self) -> bool {
+        match self {
+            Layout::Scalar(_) => false,
+            Layout::Tuple(_) | Layout::Record(_) | Layout::Sum(_) => {
+                self.parts().into_iter().any(Layout::has_compound_size)
+            }
+            Layout::Array(n, t) => {
+                let solvable = |(v, k): (&Vec<Var>, &i64)| v.is_empty() || (v.len() == 1 && *k == 1);
+                !n.terms.iter().all(solvable) || n.vars().count() > 1 || t.has_compound_size()
+            }
+        }
+    }
+
+    /// Are these the same type but for sizes?
+    pub fn same_form(&self, other: &Layout) -> bool {
+        let fields = |a: &[(Name, Layout)], b: &[(Name, Layout)]| {
+            a.len() == b.len() && a.iter().zip(b).all(|((x, t), (y, u))| x == y && t.same_form(u))
+        };
+        match (self, other) {
+            (Layout::Scalar(a), Layout::Scalar(b)) => a == b,
+            (Layout::Array(_, a), Layout::Array(_, b)) => a.same_form(b),
+            (Layout::Record(a), Layout::Record(b)) | (Layout::Sum(a), Layout::Sum(b)) => fields(a, b),
+            (Layout::Tuple(a), Layout::Tuple(b)) => {
+                a.len() == b.len() && a.iter().zip(b).all(|(t, u)| t.same_form(u))
+            }
+            (
+                Layout::Scalar(_) | Layout::Tuple(_) | Layout::Record(_) | Layout::Array(..) | Layout::Sum(_),
+                _,
+            ) => false,
+        }
+    }
+
+    /// The same with these sizes; None where one is missing.
+    pub fn at(&self, sizes: &Sizes) -> Option<Layout> {
+        let fields = |fields: &[(Name, Layout)]| {
+            fields.iter().map(|(x, t)| Some((x.clone(), t.at(sizes)?))).collect::<Option<Vec<_>>>()
+        };
+        Some(match self {
+            Layout::Scalar(s) => Layout::Scalar(*s),
+            Layout::Tuple(ts) => Layout::Tuple(ts.iter().map(|t| t.at(sizes)).collect::<Option<_>>()?),
+            Layout::Record(fs) => Layout::Record(fields(fs)?),
+            Layout::Sum(arms) => Layout::Sum(fields(arms)?),
+            Layout::Array(n, t) => Layout::array(Size::constant(sizes.eval(n)?), t.at(sizes)?),
+        })
     }
 
     /// The Core type of the same data.
@@ -194,6 +242,33 @@ impl Sizes {
                 Ok(())
             }
             Some(_) | None => Err(None),
+        }
+    }
+
+    /// The sizes that data of this layout has, which these are the leaves of. Or None where they are no such data.
+    pub fn fit_leaves(&mut self, layout: &Layout, leaves: &[Tensor], origin: &str) -> Option<()> {
+        self.fit_dims(layout, leaves, 0, origin)
+    }
+
+    fn fit_dims(&mut self, layout: &Layout, leaves: &[Tensor], depth: usize, origin: &str) -> Option<()> {
+        match layout {
+            Layout::Scalar(_) => Some(()),
+            Layout::Tuple(_) | Layout::Record(_) | Layout::Sum(_) => {
+                let tag = usize::from(matches!(layout, Layout::Sum(_)));
+                let mut rest = leaves.get(tag..)?;
+                for t in layout.parts() {
+                    let (own, others) = rest.split_at_checked(t.leaf_count())?;
+                    rest = others;
+                    self.fit_dims(t, own, depth, origin)?;
+                }
+                Some(())
+            }
+            Layout::Array(n, t) => {
+                if let Some(leaf) = leaves.first() {
+                    self.fit(n, *leaf.shape.get(depth)? as i64, origin).ok()?;
+                }
+                self.fit_dims(t, leaves, depth + 1, origin)
+            }
         }
     }
 

@@ -1,0 +1,248 @@
+//! The programs of the GradBench suite as modules of functions: what `adc gradbench` serves, and what the benchmarks time.
+//!
+//! A function of a module is a definition, its parameters named like the fields of a message's input. Two further definitions may
+//! stand next to it, which are no part of what is timed: `prepare` makes of the input what all functions of the module take as
+//! their one parameter, `NAME_output` makes of the result of NAME what is answered.
+
+use crate::codes;
+use crate::commands::fault;
+use crate::commands::subject::{Data, Subject, data, subject};
+use crate::data::given::Inputs;
+use crate::data::read::Given;
+use crate::data::{Layout, Numbers, Sizes, Tensor, print};
+use crate::entry::{Ask, entry, value_at};
+use crate::pipeline::{Bound, Fault, Options, Runnable};
+use crate::report::Stop;
+use crate::session::{CheckedFile, Compiler};
+use serde_json::{Map, Value as Json};
+use std::collections::HashMap;
+use std::path::Path;
+
+/// The modules that every adc has with it, with their text.
+pub const EMBEDDED: &[(&str, &str)] = &[
+    ("ba", include_str!("../../examples/gradbench/ba.ad")),
+    ("det", include_str!("../../examples/gradbench/det.ad")),
+    ("gmm", include_str!("../../examples/gradbench/gmm.ad")),
+    ("hello", include_str!("../../examples/gradbench/hello.ad")),
+    ("llsq", include_str!("../../examples/gradbench/llsq.ad")),
+    ("lse", include_str!("../../examples/gradbench/lse.ad")),
+    ("lstm", include_str!("../../examples/gradbench/lstm.ad")),
+    ("ode", include_str!("../../examples/gradbench/ode.ad")),
+];
+
+/// The names that the suite gives to primals and derivatives.
+const FUNCTIONS: [&str; 6] = ["square", "double", "primal", "gradient", "objective", "jacobian"];
+
+/// A module, and what has been compiled of it.
+pub struct Module {
+    file: CheckedFile,
+    options: Options,
+    compiled: HashMap<String, Compiled>,
+}
+
+struct Compiled {
+    subject: Subject,
+    code: Code,
+}
+
+enum Code {
+    /// For all sizes.
+    General(Runnable),
+    /// Recursion whose depth the sizes decide is compiled for each of them; what there is.
+    BySizes(HashMap<Vec<i64>, Runnable>),
+}
+
+/// A function with its input, as its code takes it.
+pub struct Call<'m> {
+    module: &'m Module,
+    name: String,
+    data: Data,
+}
+
+impl Module {
+    /// A module of the suite: `NAME.ad` of a folder, or one that adc has with it.
+    pub fn find(name: &str, dir: Option<&Path>, options: &Options) -> Result<Module, Stop> {
+        let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
+        let unknown = || Stop::Usage(format!("there is no module `{name}`"));
+        let db = Compiler::default();
+        let source = match dir {
+            Some(dir) => {
+                let path = dir.join(format!("{name}.ad"));
+                if !plain || !path.is_file() {
+                    return Err(unknown());
+                }
+                db.open(&path)?
+            }
+            None => {
+                let (_, text) = EMBEDDED.iter().find(|(x, _)| *x == name).ok_or_else(unknown)?;
+                db.source(&format!("{name}.ad"), text)
+            }
+        };
+        let file = db.check(source)?;
+        Ok(Module { file, options: options.clone(), compiled: HashMap::new() })
+    }
+
+    /// Compiles what the suite is known to ask for.
+    pub fn compile_all(&mut self) -> Result<(), Stop> {
+        let there: Vec<&str> = FUNCTIONS.into_iter().filter(|f| self.has(f)).collect();
+        there.into_iter().try_for_each(|f| self.compile_function(f))
+    }
+
+    fn has(&self, definition: &str) -> bool {
+        self.file.signatures.defs.contains_key(definition)
+    }
+
+    /// Compiles a function and what belongs to it, unless that is done.
+    fn compile_function(&mut self, name: &str) -> Result<(), Stop> {
+        let output = output_of(name);
+        for around in [PREPARE, &output] {
+            if self.has(around) {
+                self.compile(around)?;
+            }
+        }
+        self.compile(name)
+    }
+
+    fn compile(&mut self, name: &str) -> Result<(), Stop> {
+        if !self.compiled.contains_key(name) {
+            let subject = subject(&self.file, name)?;
+            let entry = entry(&subject.def, &subject.params, &subject.result, &Ask::Value);
+            let code = match Runnable::new(&self.file.program, entry, &self.options) {
+                Ok(code) => Code::General(code),
+                Err(Fault::Rejected { code: codes::TOO_DEEP, .. }) => Code::BySizes(HashMap::new()),
+                Err(f) => return Err(fault(&self.file, name, f)),
+            };
+            self.compiled.insert(name.to_string(), Compiled { subject, code });
+        }
+        Ok(())
+    }
+
+    /// Compiles for the sizes of this data, where that is how a function is compiled.
+    fn compile_for(&mut self, name: &str, data: &Data) -> Result<(), Stop> {
+        let Some(Compiled { subject, code: Code::BySizes(known) }) = self.compiled.get_mut(name) else {
+            return Ok(());
+        };
+        let sizes = sizes_of(subject, data);
+        if let Some(entry) = value_at(&subject.def, &subject.params, &subject.result, &data.sizes)
+            && !known.contains_key(&sizes)
+        {
+            let code = Runnable::new(&self.file.program, entry, &self.options);
+            known.insert(sizes, code.map_err(|f| fault(&self.file, name, f))?);
+        }
+        Ok(())
+    }
+
+    /// A function at an input, prepared.
+    pub fn call(&mut self, function: &str, input: &Json) -> Result<Call<'_>, Stop> {
+        self.compile_function(function)?;
+        let data = match self.compiled.get(PREPARE) {
+            None => self.read(function, input)?,
+            Some(prepare) => {
+                let prepared = self.run(PREPARE, &self.read(PREPARE, input)?)?;
+                self.pass(&prepare.subject.result, prepared, function)?
+            }
+        };
+        self.compile_for(function, &data)?;
+        Ok(Call { module: self, name: function.to_string(), data })
+    }
+
+    /// The input as data for a definition's parameters: field by field, or as it is for the one parameter there is. A parameter
+    /// in lower case takes a field in upper case, which is how constructors are written. Other fields are none of ours.
+    fn read(&self, name: &str, input: &Json) -> Result<Data, Stop> {
+        let subject = &self.compiled[name].subject;
+        let mut inputs = Inputs::default();
+        for slot in &subject.params {
+            let given = match input {
+                Json::Object(fields) => field(fields, &slot.name),
+                bare if subject.params.len() == 1 => Some(bare),
+                _ => None,
+            };
+            if let Some(json) = given {
+                inputs.by_name.insert(slot.name.clone(), Given::Json(json.clone()));
+            }
+        }
+        data(&self.file, &subject.def, &subject.params, inputs, &[])
+    }
+
+    /// The result of one definition as the data of another.
+    fn pass(&self, layout: &Layout, leaves: Vec<Tensor>, to: &str) -> Result<Data, Stop> {
+        let subject = &self.compiled[to].subject;
+        let mut sizes = Sizes::default();
+        let fits = match &subject.params[..] {
+            [slot] if slot.layout.same_form(layout) => {
+                sizes.fit_leaves(&slot.layout, &leaves, &format!("from `{}`", slot.name))
+            }
+            _ => None,
+        };
+        let unfit = || Stop::Usage(format!("`{to}` should have one parameter, of type {layout}"));
+        fits.ok_or_else(unfit)?;
+        Ok(Data { args: vec![leaves], sizes })
+    }
+
+    fn bind<'d>(&'d self, name: &str, data: &'d Data) -> Result<Bound<'d>, Stop> {
+        let Compiled { subject, code } = &self.compiled[name];
+        let code = match code {
+            Code::General(code) => Some(code),
+            Code::BySizes(known) => known.get(&sizes_of(subject, data)),
+        };
+        let code = code.ok_or_else(|| Stop::Usage(format!("`{name}` is not compiled for these sizes")))?;
+        code.bind(&data.args, &data.sizes).map_err(|f| fault(&self.file, name, f))
+    }
+
+    fn run(&self, name: &str, data: &Data) -> Result<Vec<Tensor>, Stop> {
+        let mut bound = self.bind(name, data)?;
+        bound.run().map_err(|f| fault(&self.file, name, f))?;
+        Ok(bound.outcome().result)
+    }
+}
+
+impl Call<'_> {
+    /// Ready to run: what is left is the call itself.
+    pub fn bind(&self) -> Result<Bound<'_>, Stop> {
+        self.module.bind(&self.name, &self.data)
+    }
+
+    /// A fault of a run, with its place.
+    pub fn fault(&self, f: Fault) -> Stop {
+        fault(&self.module.file, &self.name, f)
+    }
+
+    /// What is answered when a run gave these leaves, as JSON.
+    pub fn output(&self, leaves: Vec<Tensor>) -> Result<String, Stop> {
+        let module = self.module;
+        let layout = &module.compiled[&self.name].subject.result;
+        let output = output_of(&self.name);
+        let Some(last) = module.compiled.get(&output) else { return json(layout, &leaves) };
+        let leaves = module.run(&output, &module.pass(layout, leaves, &output)?)?;
+        json(&last.subject.result, &leaves)
+    }
+}
+
+/// The sizes, and the ints among the arguments.
+fn sizes_of(subject: &Subject, data: &Data) -> Vec<i64> {
+    let vars = subject.def.sizes.iter().chain(subject.def.params.iter().map(|p| &p.var));
+    vars.filter_map(|v| data.sizes.get(v)).collect()
+}
+
+const PREPARE: &str = "prepare";
+
+fn output_of(function: &str) -> String {
+    format!("{function}_output")
+}
+
+fn field<'j>(fields: &'j Map<String, Json>, parameter: &str) -> Option<&'j Json> {
+    let exact = fields.get(parameter);
+    exact.or_else(|| fields.iter().find(|(x, _)| x.to_lowercase() == parameter).map(|(_, value)| value))
+}
+
+/// JSON has no NaN and no infinity.
+fn json(layout: &Layout, leaves: &[Tensor]) -> Result<String, Stop> {
+    let reals = leaves.iter().filter_map(|leaf| match &leaf.data {
+        Numbers::Real(xs) => Some(xs),
+        Numbers::Int(_) | Numbers::Bool(_) => None,
+    });
+    match reals.flatten().find(|x| !x.is_finite()) {
+        Some(x) => Err(Stop::Usage(format!("the result contains {}", print::real(*x, false)))),
+        None => Ok(print::json(layout, leaves)),
+    }
+}

@@ -1,0 +1,239 @@
+//! The functions of the GradBench suite: what adc compiles of examples/gradbench, primal and gradient, next to the same by hand
+//! (tests/src/by_hand), on one thread, in processor time of that thread. All results are compared before anything is timed.
+//!
+//! `cargo bench -p tests --bench gradbench` prints criterion's figures at three sizes of each function; with `-- --table` only a table of
+//! ratios, from the best of runs that take turns. Words after `--` select modules: `-- --table llsq lse`.
+
+use cli::args::Engine;
+use cli::data::{Numbers, Tensor};
+use cli::gradbench::{Call, Module};
+use cli::pipeline::{Bound, Options};
+use criterion::Criterion;
+use criterion::measurement::{Measurement, ValueFormatter, WallTime};
+use serde_json::Value as Json;
+use std::time::{Duration, Instant};
+use tests::by_hand::{ByHand, inputs, naive};
+
+/// A function of the suite at one size.
+struct Case {
+    module: &'static str,
+    size: &'static str,
+    input: fn() -> Json,
+    /// Is it a row of the table?
+    row: bool,
+}
+
+const fn case(module: &'static str, size: &'static str, row: bool, input: fn() -> Json) -> Case {
+    Case { module, size, input, row }
+}
+
+const CASES: &[Case] = &[
+    case("llsq", "64×16", false, || inputs::llsq(64, 16)),
+    case("llsq", "1024×128", false, || inputs::llsq(1024, 128)),
+    case("llsq", "4096×128", true, || inputs::llsq(4096, 128)),
+    case("lse", "2500", false, || inputs::lse(2500)),
+    case("lse", "100000", true, || inputs::lse(100_000)),
+    case("lse", "1280000", false, || inputs::lse(1_280_000)),
+    case("ode", "100×10", false, || inputs::ode(100, 10)),
+    case("ode", "1000×100", true, || inputs::ode(1000, 100)),
+    case("ode", "10000×100", true, || inputs::ode(10_000, 100)),
+    case("gmm", "d2 k5 n1000", false, || inputs::gmm(2, 5, 1000)),
+    case("gmm", "d10 k25 n1000", true, || inputs::gmm(10, 25, 1000)),
+    case("gmm", "d32 k25 n1000", true, || inputs::gmm(32, 25, 1000)),
+    case("lstm", "1×64×8", false, || inputs::lstm(1, 64, 8)),
+    case("lstm", "2×1024×14", true, || inputs::lstm(2, 1024, 14)),
+    case("lstm", "4×4096×14", true, || inputs::lstm(4, 4096, 14)),
+    case("ba", "5, 100, 500", false, || inputs::ba(5, 100, 500)),
+    case("ba", "21, 2000, 8000", false, || inputs::ba(21, 2000, 8000)),
+    case("ba", "49, 7776, 31843", true, || inputs::ba(49, 7776, 31_843)),
+    case("det", "5", false, || inputs::det(5)),
+    case("det", "7", false, || inputs::det(7)),
+    case("det", "8", true, || inputs::det(8)),
+];
+
+/// What this thread has used; other programs on the machine disturb it less than time by the clock.
+fn thread_time() -> Duration {
+    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: the call writes the time to the place it is given.
+    let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t) };
+    assert_eq!(status, 0, "this system has no such clock");
+    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
+}
+
+/// Criterion's figures in processor time of the thread.
+struct ThreadTime;
+
+impl Measurement for ThreadTime {
+    type Intermediate = Duration;
+    type Value = Duration;
+    fn start(&self) -> Duration {
+        thread_time()
+    }
+    fn end(&self, start: Duration) -> Duration {
+        thread_time() - start
+    }
+    fn add(&self, a: &Duration, b: &Duration) -> Duration {
+        *a + *b
+    }
+    fn zero(&self) -> Duration {
+        Duration::ZERO
+    }
+    fn to_f64(&self, value: &Duration) -> f64 {
+        WallTime.to_f64(value)
+    }
+    fn formatter(&self) -> &dyn ValueFormatter {
+        WallTime.formatter()
+    }
+}
+
+/// The names that a module has for its primal and its derivative.
+fn names(module: &str) -> [&'static str; 2] {
+    match module {
+        "gmm" | "lstm" | "ba" => ["objective", "jacobian"],
+        _ => ["primal", "gradient"],
+    }
+}
+
+/// A function of adc's, compiled.
+fn compiled(module: &str) -> Module {
+    let options =
+        Options { engine: Engine::Jit, strict: false, scalar_math: false, fast_math: false, threads: 1 };
+    Module::find(module, None, &options).unwrap_or_else(|e| panic!("{module}: {e:?}"))
+}
+
+fn bound<'c>(call: &'c Call<'_>) -> Bound<'c> {
+    call.bind().unwrap_or_else(|e| panic!("{e:?}"))
+}
+
+fn run(bound: &mut Bound<'_>) {
+    bound.run().unwrap_or_else(|e| panic!("{e:?}"));
+}
+
+/// The leaves as one list of numbers.
+fn flat(leaves: &[Tensor]) -> Vec<f64> {
+    let numbers = leaves.iter().flat_map(|leaf| match &leaf.data {
+        Numbers::Real(xs) => xs.clone(),
+        Numbers::Int(xs) => xs.iter().map(|k| *k as f64).collect(),
+        Numbers::Bool(xs) => xs.iter().map(|b| f64::from(u8::from(*b))).collect(),
+    });
+    numbers.collect()
+}
+
+/// The largest difference, relative to the largest number.
+fn far(a: &[f64], b: &[f64]) -> f64 {
+    assert_eq!(a.len(), b.len());
+    let size = b.iter().fold(f64::MIN_POSITIVE, |m, x| m.max(x.abs()));
+    a.iter().zip(b).fold(0.0, |m, (a, b)| f64::max(m, if a == b { 0.0 } else { (a - b).abs() / size }))
+}
+
+/// Runs of one case: adc's primal and gradient, and those by hand.
+type Runs<'a> = Vec<(&'static str, Box<dyn FnMut() + 'a>)>;
+
+/// Compiles and compares a case, and hands its runs on.
+fn with_case(case: &Case, go: impl FnOnce(&mut Runs<'_>)) {
+    let input = (case.input)();
+    let (mut for_primal, mut for_gradient) = (compiled(case.module), compiled(case.module));
+    let [primal, gradient] = names(case.module);
+    let called = |e| panic!("{}: {e:?}", case.module);
+    let primal = for_primal.call(primal, &input).unwrap_or_else(called);
+    let gradient = for_gradient.call(gradient, &input).unwrap_or_else(called);
+
+    let by_hand = || naive(case.module, &input).expect("the function is there by hand");
+    let mut plain: [Box<dyn ByHand>; 2] = [by_hand(), by_hand()];
+    plain[0].primal();
+    plain[1].gradient();
+    for (call, expected) in [(&primal, plain[0].value()), (&gradient, plain[1].slopes())] {
+        let mut bound = bound(call);
+        run(&mut bound);
+        let far = far(&flat(&bound.outcome().result), &expected);
+        assert!(far < 1e-10, "{} {}: results differ by {far:e}", case.module, case.size);
+    }
+
+    let [plain_primal, plain_gradient] = &mut plain;
+    let (mut primal, mut gradient) = (bound(&primal), bound(&gradient));
+    let mut runs: Runs<'_> = vec![
+        ("adc primal", Box::new(|| run(&mut primal))),
+        ("adc gradient", Box::new(|| run(&mut gradient))),
+        ("plain primal", Box::new(|| plain_primal.primal())),
+        ("plain gradient", Box::new(|| plain_gradient.gradient())),
+    ];
+    go(&mut runs);
+}
+
+/// The best times of runs that take turns, each repeated as often as makes a time that the clock can tell.
+fn best(runs: &mut Runs<'_>) -> Vec<Duration> {
+    const ENOUGH: Duration = Duration::from_micros(200);
+    const PATIENCE: Duration = Duration::from_millis(1500);
+    let mut repeats = vec![1_u32; runs.len()];
+    for ((_, run), repeats) in runs.iter_mut().zip(&mut repeats) {
+        let start = thread_time();
+        run();
+        let once = (thread_time() - start).max(Duration::from_nanos(50));
+        *repeats = (ENOUGH.as_nanos() / once.as_nanos()).clamp(1, 4000) as u32;
+    }
+    let mut best = vec![Duration::MAX; runs.len()];
+    let (start, mut rounds) = (Instant::now(), 0);
+    while rounds < 4 || (rounds < 200 && start.elapsed() < PATIENCE) {
+        for ((_, run), (best, repeats)) in runs.iter_mut().zip(best.iter_mut().zip(&repeats)) {
+            let start = thread_time();
+            (0..*repeats).for_each(|_| run());
+            *best = (*best).min((thread_time() - start) / *repeats);
+        }
+        rounds += 1;
+    }
+    best
+}
+
+fn table(chosen: impl Fn(&Case) -> bool) {
+    println!("milliseconds of processor time, one thread, best of runs in turn; then ratios\n");
+    println!(
+        "{:<21}{:>11}{:>11}{:>11}{:>11}   {:>9}{:>9}{:>9}",
+        "", "adc", "adc", "plain", "plain", "gradient", "primal", "gradient"
+    );
+    println!(
+        "{:<21}{:>11}{:>11}{:>11}{:>11}   {:>9}{:>9}{:>9}",
+        "", "primal", "gradient", "primal", "gradient", "/ plain", "/ plain", "/ primal"
+    );
+    for case in CASES.iter().filter(|c| c.row && chosen(c)) {
+        with_case(case, |runs| {
+            let best = best(runs);
+            let ms = |k: usize| best[k].as_secs_f64() * 1e3;
+            print!("{:<21}", format!("{} {}", case.module, case.size));
+            (0..best.len()).for_each(|k| print!("{:>11.4}", ms(k)));
+            print!("   {:>9.2}{:>9.2}{:>9.2}", ms(1) / ms(3), ms(0) / ms(2), ms(1) / ms(0));
+            println!();
+        });
+    }
+}
+
+fn main() {
+    // On the compiler's deep stack.
+    let done = cli::guard::run(|| {
+        measure();
+        Ok(())
+    });
+    done.unwrap_or_else(|e| panic!("{e:?}"));
+}
+
+fn measure() {
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let modules: Vec<&String> = words.iter().filter(|a| !a.starts_with("--")).collect();
+    if words.iter().any(|a| a == "--table") {
+        return table(|case| modules.is_empty() || modules.iter().any(|m| **m == case.module));
+    }
+    let mut criterion = Criterion::default()
+        .with_measurement(ThreadTime)
+        .warm_up_time(Duration::from_millis(300))
+        .measurement_time(Duration::from_secs(1))
+        .sample_size(10)
+        .configure_from_args();
+    for case in CASES {
+        with_case(case, |runs| {
+            let mut group = criterion.benchmark_group(format!("{} {}", case.module, case.size));
+            for (name, run) in runs {
+                group.bench_function(*name, |b| b.iter(&mut *run));
+            }
+            group.finish();
+        });
+    }
+}
