@@ -256,10 +256,7 @@ const CASES: &[(&str, &[&str])] = &[
         "def f (x : real) : real -> real = max x\ndef g : real = max 1.0\n",
         &["E0301 the result of `g` is declared as real, this is a function | an argument may be missing"],
     ),
-    (
-        "import \"a.ad\" as a\ndef f (x : real) : real = x\n",
-        &["E0210 imports need files to import from"],
-    ),
+    ("import \"a.ad\" as a\ndef f (x : real) : real = x\n", &["E0210 imports need files to import from"]),
     (
         "def f (x : bool) : real = sum [ x | i < 3 ]\n",
         &["E0301 the result of `f` is declared as real, this is bool"],
