@@ -190,8 +190,9 @@ impl ByHand for Lstm {
                     cell_bar[at] = new_bar * k.forget;
                 }
             }
-            for i in 0..b {
-                self.extra_bar[i] += up_bar[i] * self.p.sequence[t * b + i];
+            let inputs = &self.p.sequence[t * b..];
+            for ((bar, up), input) in self.extra_bar[..b].iter_mut().zip(&up_bar).zip(inputs) {
+                *bar += up * input;
             }
         }
     }
