@@ -53,7 +53,7 @@ impl fmt::Display for AdError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.reason)?;
         for name in self.chain.iter().rev() {
-            write!(f, ", in `{name}`")?;
+            write!(f, ", in `{}`", lang::name::source(name))?;
         }
         Ok(())
     }

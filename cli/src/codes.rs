@@ -25,6 +25,7 @@ pub const EMPTY_ARRAY: &str = "E0803";
 pub const SIZE_MISMATCH: &str = "E0804";
 pub const NEGATIVE_SIZE: &str = "E0805";
 pub const TOO_DEEP: &str = "E0806";
+pub const REGION_FULL: &str = "E0807";
 
 /// The codes of this crate. Those of the parser and of the checker are in `lang` and `typeck`.
 const OWN: &[&str] = &[
@@ -51,6 +52,7 @@ const OWN: &[&str] = &[
     SIZE_MISMATCH,
     NEGATIVE_SIZE,
     TOO_DEEP,
+    REGION_FULL,
 ];
 
 /// Every code there is.
@@ -74,5 +76,8 @@ pub fn failure(failure: &Failure, details: &[i64]) -> (&'static str, String) {
         }
         Failure::NegativeSize => (NEGATIVE_SIZE, format!("a size is negative: {}", detail(0))),
         Failure::TooDeep => (TOO_DEEP, format!("recursion deeper than {}", detail(0))),
+        Failure::RegionFull => {
+            (REGION_FULL, format!("the derivative of this recursion keeps more than {} bytes", detail(0)))
+        }
     }
 }

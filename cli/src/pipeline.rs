@@ -8,14 +8,15 @@ use crate::entry::Entry;
 use crate::timing::stage;
 #[cfg(feature = "llvm")]
 use crate::timing::steps;
-use lang::core::{Def, Program};
+use lang::core::{Binder, Def, Program, Tm};
 use lang::diag::{Failure, Site};
 use lang::eval::{self, EvalError};
 use lang::loops::{self, Proc};
-use lang::name::Name;
+use lang::name::{Name, Supply};
 use lang::size::Size;
 use lang::types::Mode;
-use std::sync::Arc;
+use lang::typing::Scope;
+use opt::Normal;
 
 /// How to compile and run.
 #[derive(Clone, Debug, PartialEq)]
@@ -82,7 +83,7 @@ impl From<opt::Error> for Fault {
         let code = match &error.kind {
             opt::ErrorKind::Bug(message) => return Fault::Bug(message.clone()),
             opt::ErrorKind::NotFirstOrder | opt::ErrorKind::NotDifferentiable(_) => codes::NOT_DIFFERENTIABLE,
-            opt::ErrorKind::Recursion(_) => codes::TOO_DEEP,
+            opt::ErrorKind::TooDeep(_) | opt::ErrorKind::Specialisations(..) => codes::TOO_DEEP,
             opt::ErrorKind::FunctionSurvives
             | opt::ErrorKind::Unsupported(_)
             | opt::ErrorKind::TooLarge(_) => codes::NOT_AVAILABLE,
@@ -102,12 +103,12 @@ impl From<EvalError> for Fault {
 }
 
 /// The normal form of an entry point: calls and functions applied, derivatives resolved by D.
-pub fn normal_form(program: &Program, def: &Def) -> Result<Def, Fault> {
-    Ok(stage("normal form and D", || opt::normal_form(def, program, &derive(program)))?)
+pub fn normal_form(program: &Program, def: &Def) -> Result<Normal, Fault> {
+    Ok(stage("normal form and D", || opt::normal_form(def, program, &derive))?)
 }
 
 /// The normal form, simplified.
-pub fn simplified(program: &Program, def: &Def, options: &Options) -> Result<Def, Fault> {
+pub fn simplified(program: &Program, def: &Def, options: &Options) -> Result<Normal, Fault> {
     let normal = normal_form(program, def)?;
     Ok(stage("simplify", || opt::simplify(&normal, &options.simplify())))
 }
@@ -133,21 +134,26 @@ pub fn derivative(program: &Program, def: &Name, mode: Mode) -> Result<(Program,
 }
 
 /// D, as normalisation asks for it.
-fn derive(program: &Program) -> Box<opt::normalise::Derive<'_>> {
-    Box::new(move |mode, x, body, scope, site, supply| {
-        // What the body calls has been applied before, so nothing is added to the program.
-        let derived = ad::derive_lambda(&mut program.clone(), x, body, scope, mode, site, supply);
-        derived.map_err(|error| opt::Error {
-            kind: opt::ErrorKind::NotDifferentiable(error.to_string()),
-            site: Some(error.site),
-        })
+fn derive(
+    program: &mut Program,
+    mode: Mode,
+    x: &Binder,
+    body: &Tm,
+    scope: &Scope,
+    site: &Site,
+    supply: &mut Supply,
+) -> Result<Tm, opt::Error> {
+    let derived = ad::derive_lambda(program, x, body, scope, mode, site, supply);
+    derived.map_err(|error| opt::Error {
+        kind: opt::ErrorKind::NotDifferentiable(error.to_string()),
+        site: Some(error.site),
     })
 }
 
 /// The loops of an entry point, improved.
 pub fn to_loops(program: &Program, def: &Def, options: &Options) -> Result<Proc, Fault> {
     let simplified = simplified(program, def, options)?;
-    let mut proc = stage("emit loops", || opt::emit(&simplified, program))?;
+    let mut proc = stage("emit loops", || opt::emit(&simplified))?;
     stage("loop passes", || opt::passes::optimise(&mut proc, &options.passes())).map_err(Fault::Bug)?;
     Ok(proc)
 }
@@ -176,7 +182,7 @@ impl Runnable {
         let code = match options.engine {
             Engine::Eval => {
                 let normal = normal_form(program, &entry.def)?;
-                Code::Eval(Program { defs: [(normal.name.clone(), Arc::new(normal))].into() })
+                Code::Eval(normal.program())
             }
             Engine::Loops => Code::Loops(to_loops(program, &entry.def, options)?),
             #[cfg(feature = "llvm")]

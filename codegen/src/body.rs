@@ -1,5 +1,6 @@
 //! Statements to LLVM IR, one arm each. Values are SSA values; carried scalars and results of branches are phis.
 
+use crate::calls::Mark;
 use crate::hints;
 use crate::llvm::Unit;
 use crate::memory::Place;
@@ -13,7 +14,18 @@ use inkwell::values::{
 use lang::loops::{Block, Buf, Carried, For, If, Operand, Parallel, Proc, Stmt, Val, While};
 use std::collections::HashSet;
 
-/// One LLVM function under construction: a procedure's entry point, or the chunk of a parallel loop in it.
+/// What a function is for.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Role<'c> {
+    /// What is called from outside.
+    Entry,
+    /// The procedure of an entry point's callee, with the run's memory.
+    Callee(PointerValue<'c>),
+    /// The chunk of a parallel loop.
+    Chunk,
+}
+
+/// One LLVM function under construction: a procedure's entry point, a callee's, or the chunk of a parallel loop in it.
 pub(crate) struct Gen<'u, 'c> {
     pub u: &'u Unit<'c>,
     pub proc: &'u Proc,
@@ -36,8 +48,12 @@ pub(crate) struct Gen<'u, 'c> {
     pub stack: u64,
     /// Additions on the way from a Sum-carried scalar to its next value.
     pub sums: HashSet<Val>,
-    /// Parallel loops met here may be split into chunks: not inside a parallel loop.
-    pub may_split: bool,
+    pub role: Role<'c>,
+    /// The functions of the callees, and the memory of the run they share.
+    pub callees: Vec<FunctionValue<'c>>,
+    pub run: Option<PointerValue<'c>>,
+    /// In a callee, where the run's stack of buffers was when it was entered.
+    pub mark: Option<Mark<'c>>,
 }
 
 impl<'u, 'c> Gen<'u, 'c> {
@@ -46,7 +62,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         proc: &'u Proc,
         f: FunctionValue<'c>,
         failure: PointerValue<'c>,
-        may_split: bool,
+        role: Role<'c>,
     ) -> Result<Gen<'u, 'c>> {
         let (entry, start) = (u.cx.append_basic_block(f, "entry"), u.cx.append_basic_block(f, "start"));
         let exit = u.cx.append_basic_block(f, "exit");
@@ -66,11 +82,21 @@ impl<'u, 'c> Gen<'u, 'c> {
             arena: None,
             stack: 0,
             sums: HashSet::new(),
-            may_split,
+            role,
+            callees: vec![],
+            run: None,
+            mark: None,
         };
         g.entry.position_at_end(entry);
         g.b.position_at_end(start);
-        if may_split {
+        if let Role::Callee(run) = role {
+            g.run = Some(run);
+            // Read where it stands now; nothing has run yet.
+            g.b.position_at_end(entry);
+            g.mark = Some(g.stack_mark()?);
+            g.b.position_at_end(start);
+        }
+        if role == Role::Entry {
             // The caller's report may be null.
             let unread = g.entry.build_array_alloca(u.i64, g.int(5), "unread")?;
             let none = g.entry.build_is_null(failure, "")?;
@@ -89,6 +115,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         for (value, from) in &self.statuses {
             status.add_incoming(&[(value, *from)]);
         }
+        self.leave_run()?;
         for arena in &self.arenas {
             let free = self.u.declare("adc_arena_free", &[self.u.ptr.into()], None, None);
             self.b.build_call(free, &[(*arena).into()], "")?;
@@ -179,13 +206,16 @@ impl<'u, 'c> Gen<'u, 'c> {
             Stmt::Fill { buf, value } => self.fill(*buf, *value),
             Stmt::Copy { dst, src } => self.copy(*dst, *src),
             Stmt::For(f) => match f.parallel {
-                Parallel::Yes if self.may_split => self.split_for(f),
+                Parallel::Yes if self.role == Role::Entry => self.split_for(f),
                 Parallel::Yes | Parallel::No => self.for_loop(f),
             },
             Stmt::While(w) => self.while_loop(w),
             Stmt::If(i) => self.branch(i),
             Stmt::Check { cond, failure, details } => self.check(*cond, *failure, details),
             Stmt::Argsort { keys, perm } => self.argsort(*keys, *perm),
+            Stmt::Call { callee, args } => self.call(*callee, args),
+            Stmt::Reserve { dst, buf, failure } => self.reserve(*dst, *buf, *failure),
+            Stmt::View { buf, handle } => self.view(*buf, *handle),
         }
     }
 
@@ -285,6 +315,9 @@ impl<'u, 'c> Gen<'u, 'c> {
 
     /// A block that runs many times: its larger local buffers live in an arena of its own that every run starts afresh.
     fn loop_body(&mut self, body: &'u Block) -> Result<()> {
+        if self.mark.is_some() {
+            return self.callee_loop_body(body);
+        }
         let outer = self.arena.take();
         self.block(body)?;
         if let Some(arena) = std::mem::replace(&mut self.arena, outer) {
@@ -324,6 +357,11 @@ impl<'u, 'c> Gen<'u, 'c> {
             return malformed(format!("no failure {failure} in {}", self.proc.name));
         }
         let cond = self.get_int(cond)?;
+        self.require(cond, failure, details)
+    }
+
+    /// Leaves with a failure unless the condition holds.
+    pub fn require(&mut self, cond: IntValue<'c>, failure: usize, details: &[Operand]) -> Result<()> {
         let (fail, ok) = (self.new_block("fail"), self.new_block("ok"));
         self.b.build_conditional_branch(cond, ok, fail)?;
         self.b.position_at_end(fail);

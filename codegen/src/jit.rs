@@ -132,11 +132,13 @@ impl Jit {
                 std::mem::transmute::<usize, Entry>(address as usize)
             };
             let mut details = vec![0; proc.failures.len()];
-            walk::each(&proc.body, &mut |s| {
-                if let Stmt::Check { failure, details: given, cond: _ } = s {
-                    details[*failure] = given.len();
-                }
-            });
+            for p in proc.callees.iter().chain([proc]) {
+                walk::each(&p.body, &mut |s| match s {
+                    Stmt::Check { failure, details: given, cond: _ } => details[*failure] = given.len(),
+                    Stmt::Reserve { failure, .. } => details[*failure] = 1,
+                    _ => {}
+                });
+            }
             jit.entries.insert(proc.name.clone(), Compiled { proc: proc.clone(), entry, details });
         }
         done("linking");
@@ -151,7 +153,10 @@ impl Jit {
         let slots = slots(proc, args)?;
         let mut report = runtime::Failure::default();
         // SAFETY: one slot per parameter, arrays of the length their shape asks for, results borrowed mutably, hence disjoint from everything else.
-        let status = runtime::in_pool(self.pool.as_ref(), || unsafe { entry(slots.as_ptr(), &mut report) });
+        let mut call =
+            || runtime::in_pool(self.pool.as_ref(), || unsafe { entry(slots.as_ptr(), &mut report) });
+        // Calls that nest need a stack for their frames.
+        let status = if proc.callees.is_empty() { call() } else { lang::big_stack::run(call) };
         match status {
             0 => Ok(()),
             runtime::OUT_OF_MEMORY => Err(RunError::OutOfMemory),
@@ -247,6 +252,8 @@ fn runtime_symbols(options: &Options) -> Vec<(&'static CStr, *const c_void)> {
         (c"adc_arena_alloc", support::adc_arena_alloc as *const c_void),
         (c"adc_arena_reset", support::adc_arena_reset as *const c_void),
         (c"adc_arena_free", support::adc_arena_free as *const c_void),
+        (c"adc_region_alloc", support::adc_region_alloc as *const c_void),
+        (c"adc_run_free", support::adc_run_free as *const c_void),
         (c"adc_argsort_real", support::adc_argsort_real as *const c_void),
         (c"adc_argsort_int", support::adc_argsort_int as *const c_void),
         (c"adc_powi", support::adc_powi as *const c_void),

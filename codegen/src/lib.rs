@@ -4,12 +4,13 @@
 //! |---|---|
 //! | [`jit`] | compile and call in this process |
 //! | [`object`] | `.o`, `.so`, `.ll`, `.s`, a C header |
-//! | `llvm`, `body`, `ops`, `math`, `memory`, `parallel` | Proc → LLVM IR: entry points, statements, scalar operations, math functions, buffers, parallel loops |
+//! | `llvm`, `body`, `ops`, `math`, `memory`, `calls`, `parallel` | Proc → LLVM IR: entry points, statements, scalar operations, math functions, buffers, callees, parallel loops |
 //! | `sums` | which additions may be reordered |
 //! | `hints` | what LLVM is told about loops |
 //! | `host` | the machine compiled for: target machine, optimisation pipeline |
 
 mod body;
+mod calls;
 mod hints;
 mod host;
 pub mod jit;

@@ -5,7 +5,7 @@
 //! be null, holds number and details), or -1 when memory ran out. `name.call(slots, failure)` is the same with the parameters
 //! in an array of 8-byte slots: what the JIT calls.
 
-use crate::body::Gen;
+use crate::body::{Gen, Role};
 use crate::host::Cpu;
 use crate::{CodegenError, Options, Result};
 use inkwell::AddressSpace;
@@ -266,8 +266,8 @@ impl<'c> Unit<'c> {
         let at = AttributeLoc::Param(position);
         f.add_attribute(at, self.attribute("noalias", 0));
         match kind {
-            BufKind::In => f.add_attribute(at, self.attribute("readonly", 0)),
-            BufKind::Out | BufKind::Local => {}
+            BufKind::In | BufKind::View => f.add_attribute(at, self.attribute("readonly", 0)),
+            BufKind::Out | BufKind::Acc | BufKind::Local | BufKind::Kept => {}
         }
     }
 
@@ -293,7 +293,22 @@ impl<'c> Unit<'c> {
         }
         let arguments = f.get_params();
         let (failure, arguments) = arguments.split_last().expect("the failure parameter");
-        let mut body = Gen::new(self, proc, f, failure.into_pointer_value(), true)?;
+        let mut body = Gen::new(self, proc, f, failure.into_pointer_value(), Role::Entry)?;
+        if !proc.callees.is_empty() {
+            body.callees = self.callees(proc, symbol)?;
+            body.begin_run()?;
+        }
+        self.define_body(proc, body, arguments)?;
+        Ok(f)
+    }
+
+    /// The body of a function whose first parameters are the procedure's.
+    pub fn define_body<'u>(
+        &'u self,
+        proc: &'u Proc,
+        mut body: Gen<'u, 'c>,
+        arguments: &[BasicValueEnum<'c>],
+    ) -> Result<()> {
         // Scalars first: the arrays' shapes are over them.
         for (p, a) in proc.params.iter().zip(arguments) {
             if let Param::Scalar(v) = p {
@@ -310,8 +325,7 @@ impl<'c> Unit<'c> {
             }
         }
         body.block(&proc.body)?;
-        body.finish()?;
-        Ok(f)
+        body.finish()
     }
 
     fn adapter(&self, proc: &Proc, f: FunctionValue<'c>, symbol: &str) -> Result<()> {

@@ -20,6 +20,8 @@ pub(crate) struct Place<'c> {
 /// A local buffer of constant size up to this many bytes goes on the stack, up to that many per function.
 const STACK_BUFFER: u64 = 4096;
 const STACK_TOTAL: u64 = 64 * 1024;
+/// In a callee, whose frame there may be thousands of, less.
+const CALLEE_TOTAL: u64 = 1024;
 
 /// What an arena's functions touch: their arguments' memory and memory nobody else sees (LLVM's encoding).
 const ARENA_EFFECTS: u64 = 0b1111;
@@ -136,8 +138,9 @@ impl<'u, 'c> Gen<'u, 'c> {
             Operand::Int(k) => size.checked_mul((*k).max(0) as u64),
             Operand::Val(_) | Operand::Real(_) | Operand::Bool(_) => None,
         });
+        let total = if self.mark.is_some() { CALLEE_TOTAL } else { STACK_TOTAL };
         let ptr = match constant {
-            Some(bytes) if bytes <= STACK_BUFFER && self.stack + bytes <= STACK_TOTAL => {
+            Some(bytes) if bytes <= STACK_BUFFER && self.stack + bytes <= total => {
                 self.stack += bytes;
                 let elem = self.u.stored(info.elem);
                 let array = elem.array_type((bytes / self.size_of(info.elem)) as u32);
@@ -180,9 +183,10 @@ impl<'u, 'c> Gen<'u, 'c> {
 
     /// Memory until the end of this call, or of this iteration of the innermost loop.
     pub fn arena_alloc(&mut self, bytes: IntValue<'c>) -> Result<PointerValue<'c>> {
-        let arena = match self.arena {
-            Some(arena) => arena,
-            None => {
+        let arena = match (self.arena, self.run) {
+            (Some(arena), _) => arena,
+            (None, Some(run)) if self.mark.is_some() => run,
+            (None, _) => {
                 let arena = self.entry.build_alloca(self.u.i64.array_type(3), "arena")?;
                 self.entry.build_store(arena, self.u.i64.array_type(3).const_zero())?;
                 self.arenas.push(arena);

@@ -130,8 +130,8 @@ fn prototype(h: &mut String, proc: &Proc, symbol: &str, place: &dyn Fn(&Site) ->
                 let info = proc.info(*b);
                 let shape: String = info.shape.iter().map(|d| format!("[{}]", size(d))).collect();
                 let (direction, qualifier) = match info.kind {
-                    BufKind::In => ("in", "const "),
-                    BufKind::Out | BufKind::Local => ("out", ""),
+                    BufKind::In | BufKind::View => ("in", "const "),
+                    BufKind::Out | BufKind::Acc | BufKind::Local | BufKind::Kept => ("out", ""),
                 };
                 let shape = if shape.is_empty() { "one value".into() } else { shape };
                 writeln!(h, "   {name}: {direction}, {shape}")?;
@@ -162,6 +162,7 @@ fn describe(f: &Failure) -> &'static str {
         Failure::SizeMismatch => "sizes differ (details: given, required)",
         Failure::NegativeSize => "negative size (details: size)",
         Failure::TooDeep => "recursion too deep (details: limit)",
+        Failure::RegionFull => "the derivative of a recursion keeps too much (details: limit in bytes)",
     }
 }
 

@@ -5,7 +5,7 @@
 //! One chunk (little work) runs at once, on the buffers themselves.
 
 use crate::Result;
-use crate::body::Gen;
+use crate::body::{Gen, Role};
 use inkwell::IntPredicate;
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
@@ -182,7 +182,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         // Inlining would lose what noalias parameters say.
         function.add_attribute(AttributeLoc::Function, u.attribute("noinline", 0));
         let args = function.get_params();
-        let mut g = Gen::new(u, self.proc, function, args[3].into_pointer_value(), false)?;
+        let mut g = Gen::new(u, self.proc, function, args[3].into_pointer_value(), Role::Chunk)?;
         let rest = &args[4..];
         for (v, a) in captures.vals.iter().zip(rest) {
             g.set(*v, *a)?;
@@ -220,7 +220,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         u.unoptimised(function);
         let args = function.get_params();
         let (context, c) = (args[0].into_pointer_value(), args[1].into_int_value());
-        let mut g = Gen::new(u, self.proc, function, args[2].into_pointer_value(), false)?;
+        let mut g = Gen::new(u, self.proc, function, args[2].into_pointer_value(), Role::Chunk)?;
         let mut fields = vec![];
         for (i, t) in context_type.get_field_types().into_iter().enumerate() {
             let at = g.b.build_struct_gep(context_type, context, i as u32, "").map_err(into_error)?;
@@ -297,7 +297,8 @@ impl<'u, 'c> Gen<'u, 'c> {
                 Stmt::Load { .. } | Stmt::Store { .. } | Stmt::Accum { .. } | Stmt::Check { .. } => {
                     add(&mut total, real(1.0))?
                 }
-                Stmt::Alloc { .. } => {}
+                Stmt::Alloc { .. } | Stmt::Reserve { .. } | Stmt::View { .. } => {}
+                Stmt::Call { .. } => add(&mut total, real(UNKNOWN_TRIPS))?,
                 Stmt::Fill { buf, .. } | Stmt::Copy { dst: buf, .. } => {
                     add(&mut total, self.known_product(&self.proc.info(*buf).shape)?)?
                 }
@@ -365,8 +366,8 @@ fn captures(proc: &Proc, f: &For) -> Captures {
     walk::each(&f.body, &mut |s| {
         defined.extend(walk::results(s).into_iter().chain(walk::params(s)));
         walk::operands(s, &mut |o| used.extend(value(o)));
-        if let Stmt::Alloc { buf } = s {
-            used.extend(proc.info(*buf).shape.iter().filter_map(value));
+        if let Some(buf) = walk::brings(s) {
+            used.extend(proc.info(buf).shape.iter().filter_map(value));
         }
     });
     let touched: BTreeMap<Buf, Touched> = touched(f.index, &f.body).into_iter().collect();

@@ -60,7 +60,10 @@ fn follow_sums(block: &Block, reached: &mut HashSet<Val>, sums: &mut HashSet<Val
             | Stmt::Fill { .. }
             | Stmt::Copy { .. }
             | Stmt::Check { .. }
-            | Stmt::Argsort { .. } => {}
+            | Stmt::Argsort { .. }
+            | Stmt::Call { .. }
+            | Stmt::Reserve { .. }
+            | Stmt::View { .. } => {}
         }
     }
 }

@@ -41,6 +41,8 @@ pub enum Failure {
     NegativeSize,
     /// Recursion deeper than the limit (first detail).
     TooDeep,
+    /// What a recursion keeps for its derivative has more bytes than the limit (first detail).
+    RegionFull,
 }
 
 /// One problem in a program: `code` is the row of the error table (E0101 …), `labels` the places with

@@ -127,6 +127,7 @@ fn check_name(f: &Failure) -> &'static str {
         Failure::SizeMismatch => "check_size",
         Failure::NegativeSize => "check_natural",
         Failure::TooDeep => "check_depth",
+        Failure::RegionFull => "check_room",
     }
 }
 

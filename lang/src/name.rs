@@ -43,6 +43,11 @@ impl fmt::Debug for Var {
     }
 }
 
+/// The name in the program of what a derived definition was made of: a specialisation of a recursive definition is called `f'rec`.
+pub fn source(name: &str) -> &str {
+    name.find("'rec").map_or(name, |at| &name[..at])
+}
+
 /// A source of fresh variables for one definition.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Supply {

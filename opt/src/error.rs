@@ -19,8 +19,10 @@ pub enum ErrorKind {
     NotFirstOrder,
     /// What cannot be differentiated, and why (from `ad`).
     NotDifferentiable(String),
-    /// Calls nest deeper than the limit.
-    Recursion(Name),
+    /// Calls that are applied when the program is compiled nest deeper than the limit.
+    TooDeep(Name),
+    /// A recursive definition is called with so many different functions.
+    Specialisations(Name, usize),
     /// The program grows beyond this many operations when its calls are applied.
     TooLarge(usize),
     /// A broken invariant.
@@ -40,8 +42,17 @@ impl Error {
     pub fn not_first_order(site: Site) -> Error {
         Error { kind: ErrorKind::NotFirstOrder, site: Some(site) }
     }
-    pub fn recursion(def: Name) -> Error {
-        Error::of(ErrorKind::Recursion(def))
+    pub fn too_deep(def: &Name) -> Error {
+        Error { kind: ErrorKind::TooDeep(def.clone()), site: Some(start(def)) }
+    }
+    pub fn specialisations(def: &Name, limit: usize) -> Error {
+        Error { kind: ErrorKind::Specialisations(def.clone(), limit), site: Some(start(def)) }
+    }
+    pub fn inside_itself(def: &Name, site: Site) -> Error {
+        let why = format!(
+            "`{def}` is differentiated inside its own definition, where its derivative is not known yet"
+        );
+        Error { kind: ErrorKind::NotDifferentiable(why), site: Some(site) }
     }
     pub fn too_large(limit: usize) -> Error {
         Error::of(ErrorKind::TooLarge(limit))
@@ -62,9 +73,13 @@ impl std::fmt::Display for Error {
                 write!(f, "the function to differentiate must map data to data, without functions")
             }
             ErrorKind::NotDifferentiable(why) => write!(f, "{why}"),
-            ErrorKind::Recursion(def) => {
+            ErrorKind::TooDeep(def) => {
                 write!(f, "how deep `{def}` calls itself is not known before the program runs: ")?;
-                write!(f, "such recursion is not part of this version yet")
+                write!(f, "the derivative of such recursion is not part of this version yet")
+            }
+            ErrorKind::Specialisations(def, limit) => {
+                write!(f, "recursive definitions are called with more than {limit} different functions, ")?;
+                write!(f, "`{def}` among them: a function argument that grows with each call has no end")
             }
             ErrorKind::TooLarge(limit) => {
                 write!(f, "the program has more than {limit} operations once its calls are applied")
@@ -72,4 +87,9 @@ impl std::fmt::Display for Error {
             ErrorKind::Bug(what) => write!(f, "compiler bug: {what}"),
         }
     }
+}
+
+/// Where a definition begins.
+fn start(def: &Name) -> Site {
+    Site { def: def.clone(), span: Default::default() }
 }

@@ -26,11 +26,35 @@ pub use normalise::normalise;
 pub use simplify::simplify;
 
 use lang::core::{Def, Program};
+use lang::name::Name;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// An entry point in normal form, and the definitions that it and they call.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Normal {
+    pub entry: Def,
+    pub callees: BTreeMap<Name, Arc<Def>>,
+}
+
+impl Normal {
+    /// The callees as a program.
+    pub fn callees(&self) -> Program {
+        Program { defs: self.callees.clone() }
+    }
+
+    /// Entry point and callees as a program.
+    pub fn program(&self) -> Program {
+        let mut program = self.callees();
+        program.defs.insert(self.entry.name.clone(), Arc::new(self.entry.clone()));
+        program
+    }
+}
 
 /// The normal form of an entry point, arrays read through their definitions where that costs nothing.
-pub fn normal_form(def: &Def, program: &Program, derive: &normalise::Derive) -> Result<Def, Error> {
-    let normal = normalise(def, program, derive)?;
-    let mut supply = normal.supply.clone();
-    let body = prune::prune(&pull::pull(&normal.body, &mut supply));
-    Ok(Def { supply, body, ..normal })
+pub fn normal_form(def: &Def, program: &Program, derive: &normalise::Derive) -> Result<Normal, Error> {
+    let Normal { entry, callees } = normalise(def, program, derive)?;
+    let mut supply = entry.supply.clone();
+    let body = prune::prune(&pull::pull(&entry.body, &mut supply));
+    Ok(Normal { entry: Def { supply, body, ..entry }, callees })
 }

@@ -9,6 +9,7 @@ use lang::name::{Supply, Var};
 use lang::prim::Prim;
 use lang::size::Size;
 use lang::types::{Mode, Type};
+use opt::Normal;
 use std::sync::Arc;
 
 fn site() -> Site {
@@ -71,10 +72,8 @@ fn logistic_gradient() {
 }
 
 /// Emits the gradient, and compares it with the formula.
-fn gradient_of(normal: &Def) {
-    let program = Program::default();
-    let normal = normal.clone();
-    let proc = opt::emit(&normal, &program).unwrap();
+fn gradient_of(normal: &Normal) {
+    let proc = opt::emit(normal).unwrap();
     lang::loops::verify::verify(&proc).unwrap();
     // No array but the result: the residual m is recomputed in the iteration that uses it.
     assert_eq!(proc.bufs.len(), 4, "{}", lang::loops::text::print(&proc));

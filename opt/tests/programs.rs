@@ -42,11 +42,11 @@ fn check(text: &str) {
                 Err(e) => panic!("{}: {e:?}", def.name),
             };
             let simple = opt::simplify(&normal, &Default::default());
-            typeck::check::check_def(&simple, &program, typeck::check::Language::Target)
-                .unwrap_or_else(|e| panic!("{e}\n{:#?}", simple.body));
+            typeck::check::check_program(&simple.program(), typeck::check::Language::Target)
+                .unwrap_or_else(|e| panic!("{e}\n{:#?}", simple.entry.body));
             let mut costs = vec![];
             for normal in [normal, simple] {
-                let mut proc = opt::emit(&normal, &program).unwrap();
+                let mut proc = opt::emit(&normal).unwrap();
                 let show = lang::loops::text::print(&proc);
                 if std::env::var("SHOW").is_ok() {
                     println!("{show}");
@@ -198,7 +198,7 @@ def t (xs : real^3) (i : int) : real = jvp (\\xs -> a xs i) xs xs
         let program = program(text);
         for name in ["g", "t"] {
             let normal = opt::normal_form(&program.defs[name], &program, &derive).unwrap();
-            let mut proc = opt::emit(&normal, &program).unwrap();
+            let mut proc = opt::emit(&normal).unwrap();
             opt::passes::optimise(&mut proc, &Default::default()).unwrap();
             use lang::loops::eval::{Arg, Array, Stop, run};
             let args =

@@ -7,6 +7,7 @@ use lang::prim::Scalar;
 use opt::passes::{self, Options};
 
 fn derive(
+    program: &mut Program,
     mode: lang::types::Mode,
     x: &lang::core::Binder,
     body: &Tm,
@@ -14,8 +15,7 @@ fn derive(
     site: &lang::diag::Site,
     supply: &mut lang::name::Supply,
 ) -> Result<Tm, opt::Error> {
-    ad::derive_lambda(&mut Program::default(), x, body, scope, mode, site, supply)
-        .map_err(|e| opt::Error::bug(e.to_string()))
+    ad::derive_lambda(program, x, body, scope, mode, site, supply).map_err(|e| opt::Error::bug(e.to_string()))
 }
 
 /// The loops of definition `name`, as emitted.
@@ -26,7 +26,7 @@ fn emitted(source: &str, name: &str) -> Proc {
     assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
     let def = &checked.program.defs[name];
     let normal = opt::normal_form(def, &checked.program, &derive).unwrap();
-    let p = opt::emit(&normal, &checked.program).unwrap();
+    let p = opt::emit(&normal).unwrap();
     verify::verify(&p).unwrap_or_else(|m| panic!("{m}\n{}", text::print(&p)));
     p
 }

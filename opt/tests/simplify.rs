@@ -26,6 +26,7 @@ fn program(def: &Def) -> Program {
 fn simplified(def: &Def) -> (Def, Def) {
     let normal = opt::normal_form(def, &Program::default(), &derive).unwrap();
     let simple = simplify(&normal, &Options::default());
+    let (normal, simple) = (normal.entry, simple.entry);
     for d in [&normal, &simple] {
         typeck::check::check_def(d, &program(d), typeck::check::Language::Target)
             .unwrap_or_else(|e| panic!("{e:?}\n{:#?}", d.body));
@@ -126,7 +127,8 @@ fn proof_of_the_square() {
     let result = Type::tuple([Type::Real, Type::lin(LType::Real, LType::Real)]);
     let def =
         Def { name: "sq".into(), types: vec![], sizes: vec![], params: vec![x], result, body, supply: s };
-    let proofs = explain(&def, &Options::default());
+    let proofs =
+        explain(&opt::Normal { entry: def.clone(), callees: Default::default() }, &Options::default());
     let rules: Vec<&str> = proofs.iter().flat_map(|p| &p.steps).map(|s| s.rule.as_str()).collect();
     assert_eq!(proofs.len(), 1, "{proofs:#?}");
     assert!(rules.contains(&"plus-zero") && rules.contains(&"double"), "{proofs:#?}");

@@ -11,8 +11,9 @@ use lang::name::{Name, Supply};
 use lang::size::Size;
 use lang::types::{Mode, Type};
 use lang::typing::Scope;
+use opt::Normal;
 use std::sync::Arc;
-use typeck::check::{Language, check_def, check_program};
+use typeck::check::{Language, check_program};
 
 /// What is asked of a definition f. Derivatives are with respect to all parameters, or to the first one alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,10 +139,10 @@ pub struct Stages {
     pub asked: Def,
     /// Core and D's output.
     pub program: Program,
-    pub normal: Def,
+    pub normal: Normal,
     /// Simplified by the rules that change no bit; by the default rules.
-    pub strict: Def,
-    pub default: Def,
+    pub strict: Normal,
+    pub default: Normal,
     /// As emitted from the normal form, and from the other two.
     pub emitted: Proc,
     pub strict_emitted: Proc,
@@ -152,6 +153,7 @@ pub struct Stages {
 
 /// D for the normaliser.
 pub fn derive(
+    program: &mut Program,
     mode: Mode,
     x: &Binder,
     body: &Tm,
@@ -159,28 +161,22 @@ pub fn derive(
     site: &Site,
     supply: &mut Supply,
 ) -> Result<Tm, opt::Error> {
-    let mut calls = Program::default();
-    ad::derive_lambda(&mut calls, x, body, scope, mode, site, supply)
-        .map_err(|e| opt::Error::bug(e.to_string()))
+    ad::derive_lambda(program, x, body, scope, mode, site, supply).map_err(|e| opt::Error::bug(e.to_string()))
 }
 
-fn alone(def: &Def) -> Program {
-    Program { defs: [(def.name.clone(), Arc::new(def.clone()))].into() }
-}
-
-fn checked(stage: &str, def: Def) -> Result<Def, Fault> {
-    check_def(&def, &Program::default(), Language::Target)
+fn checked(stage: &str, normal: Normal) -> Result<Normal, Fault> {
+    check_program(&normal.program(), Language::Target)
         .map_err(|e| Fault::new(format!("{stage} checker"), e))?;
-    Ok(def)
+    Ok(normal)
 }
 
-fn simplified(stage: &str, def: &Def, level: opt::rules::Level) -> Result<Def, Fault> {
+fn simplified(stage: &str, normal: &Normal, level: opt::rules::Level) -> Result<Normal, Fault> {
     let options = opt::simplify::Options { level, ..Default::default() };
-    checked(stage, opt::simplify(def, &options))
+    checked(stage, opt::simplify(normal, &options))
 }
 
-fn emitted(stage: &str, def: &Def) -> Result<Proc, Fault> {
-    let proc = opt::emit(def, &Program::default()).map_err(|e| Fault::new(format!("{stage} emission"), e))?;
+fn emitted(stage: &str, normal: &Normal) -> Result<Proc, Fault> {
+    let proc = opt::emit(normal).map_err(|e| Fault::new(format!("{stage} emission"), e))?;
     verify::verify(&proc).map_err(|e| Fault::new(format!("{stage} emitted loops"), e))?;
     Ok(proc)
 }
@@ -224,11 +220,11 @@ impl Stages {
     pub fn target(
         &self,
         stage: &str,
-        def: &Def,
+        normal: &Normal,
         args: &[Value<f64>],
         sizes: &[i64],
     ) -> Result<Value<f64>, Fault> {
-        evaluated(stage, &alone(def), &def.name, args, sizes)
+        evaluated(stage, &normal.program(), &normal.entry.name, args, sizes)
     }
 
     pub fn sizes<'s>(&'s self, sizes: &'s [i64]) -> impl Fn(&Size) -> Option<i64> + 's {

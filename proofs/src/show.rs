@@ -20,7 +20,6 @@ pub fn sample(s: &Sample) -> String {
 /// Normal form, simplified normal forms and loops, as far as they come.
 pub fn stages(s: &Sample, ask: Ask) -> String {
     let asked = crate::engines::asked(s.def(), ask);
-    let none = Program::default();
     let mut text = String::new();
     let normal = match opt::normal_form(&asked, &s.program, &derive) {
         Ok(normal) => normal,
@@ -33,8 +32,10 @@ pub fn stages(s: &Sample, ask: Ask) -> String {
         ("simplified", level(opt::rules::Level::Default), false),
     ];
     for (name, form, strict) in &forms {
-        let _ = writeln!(text, "---- {name}\n{}", def(form, &none));
-        match opt::emit(form, &none) {
+        let program = form.program();
+        let defs: String = program.defs.values().map(|d| def(d, &program)).collect();
+        let _ = writeln!(text, "---- {name}\n{defs}");
+        match opt::emit(form) {
             Ok(mut proc) => {
                 text += &lang::loops::text::print(&proc);
                 let options = opt::passes::Options { strict: *strict, ..Default::default() };

@@ -21,7 +21,7 @@ fn loops(program: &Program, name: &str) -> Proc {
     let normal =
         opt::normal_form(&program.defs[name], program, &derive).unwrap_or_else(|e| panic!("{name}: {e}"));
     let simple = opt::simplify(&normal, &Default::default());
-    let mut proc = opt::emit(&simple, &Program::default()).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let mut proc = opt::emit(&simple).unwrap_or_else(|e| panic!("{name}: {e}"));
     opt::passes::optimise(&mut proc, &Default::default()).expect("the default passes");
     proc
 }

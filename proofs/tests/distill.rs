@@ -71,16 +71,11 @@ fn every_stage(text: &str) {
 /// The normal form of every entry point, also simplified.
 fn normal_forms(p: &Program) {
     for def in p.defs.values() {
-        let derive = |mode, x: &_, body: &_, scope: &_, site: &_, supply: &mut _| {
-            ad::derive_lambda(&mut p.clone(), x, body, scope, mode, site, supply)
-                .map_err(|e| opt::Error::bug(e.to_string()))
-        };
         // What stays higher-order has none.
-        let Ok(normal) = opt::normal_form(def, p, &derive) else { continue };
+        let Ok(normal) = opt::normal_form(def, p, &proofs::engines::derive) else { continue };
         let simplified = opt::simplify::simplify(&normal, &Default::default());
-        for def in [normal, simplified] {
-            let alone = Program { defs: [(def.name.clone(), def.into())].into() };
-            there_and_back(&alone);
+        for form in [normal, simplified] {
+            there_and_back(&form.program());
         }
     }
 }

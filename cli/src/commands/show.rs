@@ -74,10 +74,13 @@ fn reverse_simplified(
     // As when it is compiled: D of the normal form, in which functions have been applied.
     let mut program = program.clone();
     let normal = normal_form(&program, def)?;
-    program.defs.insert(def.name.clone(), normal.into());
+    program.defs.extend(normal.program().defs);
     let (program, name) = derivative(&program, &def.name, Mode::Reverse)?;
     let derived = &program.defs[&name];
-    let mut out = text(&simplified(&program, derived, options)?, &program);
+    let simple = simplified(&program, derived, options)?;
+    let defs = simple.program();
+    let all: Vec<String> = defs.defs.values().map(|def| text(def, &defs)).collect();
+    let mut out = all.join("\n");
     if explain {
         let proofs = opt::simplify::explain(&normal_form(&program, derived)?, &options.simplify());
         for proof in proofs {

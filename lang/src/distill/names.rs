@@ -39,6 +39,7 @@ const BUILT_IN: &[&str] = &[
     "check_size",
     "check_natural",
     "check_depth",
+    "check_room",
 ];
 
 impl Names {

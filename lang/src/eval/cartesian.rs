@@ -6,6 +6,7 @@ use super::value::{Closure, LinClosure, LinValue, Value};
 use super::{Eval, EvalError, Limit, Machine, bug};
 use crate::core::{Binder, Extremum, Lit, Term, Tm};
 use crate::diag::{Failure, Site};
+use crate::loops::DEPTH_LIMIT;
 use crate::name::{Name, Supply, Var};
 use crate::prim::{Lowering, Prim};
 use crate::size::Size;
@@ -318,6 +319,12 @@ impl Machine<'_> {
         }
         for (x, v) in d.params.iter().zip(args) {
             env.bind(x, v);
+        }
+        // The outermost is the entry point, not a call.
+        if i64::from(self.calls) > DEPTH_LIMIT {
+            let site = Site { def: crate::name::source(def).into(), span: Default::default() };
+            let details = vec![DEPTH_LIMIT];
+            return Err(EvalError::Failed { failure: Failure::TooDeep, site, details });
         }
         if self.calls == self.limits.calls {
             return Err(EvalError::Limit(Limit::Calls(self.calls)));

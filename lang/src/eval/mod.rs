@@ -92,7 +92,7 @@ pub struct Limits {
 
 impl Default for Limits {
     fn default() -> Limits {
-        Limits { steps: u64::MAX, length: 1 << 28, calls: 50_000 }
+        Limits { steps: u64::MAX, length: 1 << 28, calls: u32::MAX }
     }
 }
 

@@ -96,7 +96,13 @@ pub fn run(p: &Proc, args: &[Arg]) -> Result<Outcome, Stop> {
 
 /// As [`run`], and stops after so many statements.
 pub fn run_within(p: &Proc, args: &[Arg], steps: u64) -> Result<Outcome, Stop> {
-    let mut m = Machine { p, vals: vec![None; p.vals.len()], bufs: vec![None; p.bufs.len()], cost: 0, steps };
+    let run = || run_here(p, args, steps);
+    if p.callees.is_empty() { run() } else { crate::big_stack::run(run) }
+}
+
+fn run_here(p: &Proc, args: &[Arg], steps: u64) -> Result<Outcome, Stop> {
+    let mut run = Run { callees: &p.callees, cost: 0, steps, region: vec![], bytes: 0 };
+    let mut m = Machine::new(p, &mut run);
     let mut args = args.iter();
     for param in &p.params {
         match param {
@@ -105,7 +111,9 @@ pub fn run_within(p: &Proc, args: &[Arg], steps: u64) -> Result<Outcome, Stop> {
                 other => return bug(format!("scalar argument expected, found {other:?}")),
             },
             Param::Array(b) if p.info(*b).kind == BufKind::In => match args.next() {
-                Some(Arg::Array(a)) if a.shape == m.shape(*b)? => m.bufs[b.0 as usize] = Some(a.clone()),
+                Some(Arg::Array(a)) if a.shape == m.shape(*b)? => {
+                    m.bufs[b.0 as usize] = Some(Slot::Own(a.clone()));
+                }
                 other => return bug(format!("array argument {} expected, found {other:?}", p.info(*b).name)),
             },
             Param::Array(b) => m.alloc(*b)?,
@@ -115,27 +123,57 @@ pub fn run_within(p: &Proc, args: &[Arg], steps: u64) -> Result<Outcome, Stop> {
         return bug("too many arguments");
     }
     m.block(&p.body)?;
-    let out = |b: &Buf| m.bufs[b.0 as usize].take();
+    let out = |b: &Buf| match m.bufs[b.0 as usize].take() {
+        Some(Slot::Own(a)) => Some(a),
+        Some(Slot::Kept(_)) | None => None,
+    };
     let outs = p.params.iter().filter_map(|x| match x {
         Param::Array(b) if p.info(*b).kind == BufKind::Out => Some(b),
         Param::Array(_) | Param::Scalar(_) => None,
     });
-    Ok(Outcome { outs: outs.filter_map(out).collect(), cost: m.cost })
+    let outs = outs.filter_map(out).collect();
+    Ok(Outcome { outs, cost: run.cost })
 }
 
 fn bug<T>(message: impl Into<String>) -> Result<T, Stop> {
     Err(Stop::Bug(message.into()))
 }
 
-struct Machine<'a> {
-    p: &'a Proc,
-    vals: Vec<Option<Lit>>,
-    bufs: Vec<Option<Array>>,
+/// What a run has used and kept, whichever procedure it is in.
+struct Run<'a> {
+    callees: &'a [Proc],
     cost: u64,
     steps: u64,
+    /// The region: a handle is a position in it.
+    region: Vec<Array>,
+    bytes: u64,
 }
 
-impl Machine<'_> {
+/// A buffer: a procedure's own, or one of the region.
+enum Slot {
+    Own(Array),
+    Kept(usize),
+}
+
+/// An argument of a call.
+enum Given {
+    Scalar(Lit),
+    Array(Array),
+}
+
+/// A procedure being run.
+struct Machine<'a, 'r> {
+    p: &'a Proc,
+    run: &'r mut Run<'a>,
+    vals: Vec<Option<Lit>>,
+    bufs: Vec<Option<Slot>>,
+}
+
+impl<'a> Machine<'a, '_> {
+    fn new<'r>(p: &'a Proc, run: &'r mut Run<'a>) -> Machine<'a, 'r> {
+        Machine { p, run, vals: vec![None; p.vals.len()], bufs: p.bufs.iter().map(|_| None).collect() }
+    }
+
     fn set(&mut self, v: Val, x: Lit) {
         self.vals[v.0 as usize] = Some(x);
     }
@@ -168,11 +206,74 @@ impl Machine<'_> {
     }
     fn alloc(&mut self, b: Buf) -> Result<(), Stop> {
         let shape = self.shape(b)?;
-        self.bufs[b.0 as usize] = Some(Array::undefined(self.p.info(b).elem, shape));
+        self.bufs[b.0 as usize] = Some(Slot::Own(Array::undefined(self.p.info(b).elem, shape)));
         Ok(())
     }
     fn buf(&mut self, b: Buf) -> Result<&mut Array, Stop> {
-        self.bufs[b.0 as usize].as_mut().map_or_else(|| bug(format!("{b:?} is not there")), Ok)
+        match self.bufs[b.0 as usize].as_mut() {
+            Some(Slot::Own(a)) => Ok(a),
+            Some(Slot::Kept(k)) => Ok(&mut self.run.region[*k]),
+            None => bug(format!("{b:?} is not there")),
+        }
+    }
+
+    /// A call: what it reads is copied, what it writes is lent.
+    fn call(&mut self, callee: usize, args: &[Argument]) -> Result<(), Stop> {
+        self.run.cost += 1;
+        let Some(f) = self.run.callees.get(callee) else { return bug(format!("no procedure {callee}")) };
+        let mut given = vec![];
+        for a in args {
+            given.push(match a {
+                Argument::Scalar(o) => Given::Scalar(self.value(*o)?),
+                Argument::In(b) => Given::Array(self.buf(*b)?.clone()),
+                Argument::Out(b) | Argument::Acc(b) => {
+                    let whole = Array { shape: vec![0], data: Data::Bool(vec![]) };
+                    Given::Array(std::mem::replace(self.buf(*b)?, whole))
+                }
+            });
+        }
+        let mut m = Machine::new(f, self.run);
+        m.enter(given)?;
+        m.block(&f.body)?;
+        let mut back: Vec<Option<Slot>> = f
+            .params
+            .iter()
+            .map(|x| match x {
+                Param::Array(b) => m.bufs[b.0 as usize].take(),
+                Param::Scalar(_) => None,
+            })
+            .collect();
+        for (a, slot) in args.iter().zip(&mut back) {
+            if let (Argument::Out(b) | Argument::Acc(b), Some(Slot::Own(array))) = (a, slot.take()) {
+                *self.buf(*b)? = array;
+            }
+        }
+        Ok(())
+    }
+
+    /// Binds the parameters: scalars first, the arrays' shapes are over them.
+    fn enter(&mut self, given: Vec<Given>) -> Result<(), Stop> {
+        let p = self.p;
+        if given.len() != p.params.len() {
+            return bug(format!("{} arguments for {} parameters of {}", given.len(), p.params.len(), p.name));
+        }
+        let mut arrays = vec![];
+        for (param, given) in p.params.iter().zip(given) {
+            match (param, given) {
+                (Param::Scalar(v), Given::Scalar(x)) => self.set(*v, x),
+                (Param::Array(b), Given::Array(a)) => arrays.push((*b, a)),
+                (param, _) => return bug(format!("an argument of another kind for {param:?} of {}", p.name)),
+            }
+        }
+        for (b, a) in arrays {
+            let name = &p.info(b).name;
+            let wanted = self.shape(b)?;
+            if a.shape != wanted {
+                return bug(format!("{name} of {} has shape {:?}, not {wanted:?}", p.name, a.shape));
+            }
+            self.bufs[b.0 as usize] = Some(Slot::Own(a));
+        }
+        Ok(())
     }
     /// The place of an element. Out of range is a bug: emission checks what may be.
     fn at(&mut self, b: Buf, index: &[Operand]) -> Result<usize, Stop> {
@@ -192,31 +293,31 @@ impl Machine<'_> {
     }
 
     fn stmt(&mut self, s: &Stmt) -> Result<(), Stop> {
-        if self.steps == 0 {
+        if self.run.steps == 0 {
             return Err(Stop::Steps);
         }
-        self.steps -= 1;
+        self.run.steps -= 1;
         match s {
             Stmt::Let { dst, op, args } => {
-                self.cost += cost(*op);
+                self.run.cost += cost(*op);
                 let args = args.iter().map(|a| self.value(*a)).collect::<Result<Vec<_>, _>>()?;
                 let x = apply(*op, &args).map_or_else(|| bug(format!("{op:?} at {args:?}")), Ok)?;
                 self.set(*dst, x);
             }
             Stmt::Load { dst, buf, index } => {
-                self.cost += 1;
+                self.run.cost += 1;
                 let at = self.at(*buf, index)?;
                 let x = self.buf(*buf)?.get(at);
                 self.set(*dst, x);
             }
             Stmt::Store { buf, index, value } => {
-                self.cost += 1;
+                self.run.cost += 1;
                 let (at, x) = (self.at(*buf, index)?, self.value(*value)?);
                 self.buf(*buf)?.set(at, x)?;
             }
             // Read, add, write.
             Stmt::Accum { buf, index, value } => {
-                self.cost += 2 + cost(Op::FAdd);
+                self.run.cost += 2 + cost(Op::FAdd);
                 let (at, x) = (self.at(*buf, index)?, self.value(*value)?);
                 let old = self.buf(*buf)?.get(at);
                 let sum =
@@ -227,12 +328,12 @@ impl Machine<'_> {
             Stmt::Fill { buf, value } => {
                 let x = self.value(*value)?;
                 let n = self.buf(*buf)?.len();
-                self.cost += n as u64;
+                self.run.cost += n as u64;
                 (0..n).try_for_each(|at| self.buf(*buf)?.set(at, x))?;
             }
             Stmt::Copy { dst, src } => {
                 let from = self.buf(*src)?.clone();
-                self.cost += from.len() as u64;
+                self.run.cost += from.len() as u64;
                 let to = self.buf(*dst)?;
                 if to.shape != from.shape {
                     return bug(format!("copy of {:?} to {:?}", from.shape, to.shape));
@@ -243,7 +344,7 @@ impl Machine<'_> {
                 let order = argsort(&self.buf(*keys)?.data);
                 let n = order.len() as u64;
                 // n log₂ n comparisons, n elements written.
-                self.cost += n * u64::from(n.max(1).ilog2()) + n;
+                self.run.cost += n * u64::from(n.max(1).ilog2()) + n;
                 let to = self.buf(*perm)?;
                 if to.len() != order.len() {
                     return bug("argsort into another length");
@@ -251,18 +352,40 @@ impl Machine<'_> {
                 to.data = Data::Int(order);
             }
             Stmt::Check { cond, failure, details } => {
-                self.cost += 1;
+                self.run.cost += 1;
                 if !self.bool(*cond)? {
                     let (failure, site) = self.p.failures[*failure].clone();
                     let details = details.iter().map(|d| self.int(*d)).collect::<Result<_, _>>()?;
                     return Err(Stop::Failed { failure, site, details });
                 }
             }
+            Stmt::Call { callee, args } => self.call(*callee, args)?,
+            Stmt::Reserve { dst, buf, failure } => {
+                self.run.cost += 1;
+                let array = Array::undefined(self.p.info(*buf).elem, self.shape(*buf)?);
+                self.run.bytes += 8 * array.len() as u64;
+                if self.run.bytes > REGION_LIMIT {
+                    let (failure, site) = self.p.failures[*failure].clone();
+                    return Err(Stop::Failed { failure, site, details: vec![REGION_LIMIT as i64] });
+                }
+                self.run.region.push(array);
+                let handle = self.run.region.len() - 1;
+                self.bufs[buf.0 as usize] = Some(Slot::Kept(handle));
+                self.set(*dst, Lit::Int(handle as i64));
+            }
+            Stmt::View { buf, handle } => {
+                let (handle, shape) = (self.int(*handle)?, self.shape(*buf)?);
+                let kept = usize::try_from(handle)
+                    .ok()
+                    .filter(|k| self.run.region.get(*k).is_some_and(|a| a.shape == shape));
+                let Some(kept) = kept else { return bug(format!("no array of shape {shape:?} at {handle}")) };
+                self.bufs[buf.0 as usize] = Some(Slot::Kept(kept));
+            }
             Stmt::For(l) => {
                 let n = self.int(l.extent)?;
-                self.enter(&l.carried)?;
+                self.begin(&l.carried)?;
                 for k in 0..n {
-                    self.cost += 1;
+                    self.run.cost += 1;
                     self.set(l.index, Lit::Int(if l.down { n - 1 - k } else { k }));
                     self.block(&l.body)?;
                     self.step(&l.carried)?;
@@ -270,9 +393,9 @@ impl Machine<'_> {
                 self.leave(&l.carried)?;
             }
             Stmt::While(l) => {
-                self.enter(&l.carried)?;
+                self.begin(&l.carried)?;
                 loop {
-                    self.cost += 1;
+                    self.run.cost += 1;
                     self.block(&l.cond_block)?;
                     if !self.bool(l.cond)? {
                         break;
@@ -283,7 +406,7 @@ impl Machine<'_> {
                 self.leave(&l.carried)?;
             }
             Stmt::If(i) => {
-                self.cost += 1;
+                self.run.cost += 1;
                 let cond = self.bool(i.cond)?;
                 self.block(if cond { &i.then } else { &i.els })?;
                 let ends = i.results.iter().map(|r| self.value(if cond { r.1 } else { r.2 }));
@@ -294,7 +417,7 @@ impl Machine<'_> {
         Ok(())
     }
 
-    fn enter(&mut self, carried: &[Carried]) -> Result<(), Stop> {
+    fn begin(&mut self, carried: &[Carried]) -> Result<(), Stop> {
         let inits = carried.iter().map(|c| self.value(c.init)).collect::<Result<Vec<_>, _>>()?;
         carried.iter().zip(inits).for_each(|(c, x)| self.set(c.param, x));
         Ok(())

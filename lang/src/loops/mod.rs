@@ -7,7 +7,12 @@
 //!
 //! Invariants, checked by the verifier: every value is defined before use and once; types fit; an index has as many operands as the
 //! buffer's rank; a local buffer is used only in the block that allocates it and the blocks inside; `In` parameters
-//! are never written; distinct buffers are disjoint; `parallel` loops satisfy what [`Parallel`] says.
+//! are never written; distinct buffers are disjoint, but for views of the region, which nobody writes; `parallel` loops satisfy what
+//! [`Parallel`] says.
+//!
+//! **Calls.** An entry point brings the procedures that it and they call ([`Proc::callees`]). Whatever must outlive the call that made it lies in
+//! the *region*: memory that only grows and goes when the entry point returns. An array in it has a handle, an int
+//! ([`Stmt::Reserve`]), by which another procedure sees it again ([`Stmt::View`]).
 
 pub mod build;
 pub mod eval;
@@ -185,6 +190,35 @@ pub enum Stmt {
         keys: Buf,
         perm: Buf,
     },
+    /// The procedure with this number in [`Proc::callees`] of the entry point, at arguments for its parameters in order. Buffers are passed
+    /// whole; those it writes are disjoint from every other.
+    Call {
+        callee: usize,
+        args: Vec<Argument>,
+    },
+    /// A buffer comes to life in the region, its contents undefined; dst is its handle. The failure is what happens when the region is full.
+    Reserve {
+        dst: Val,
+        buf: Buf,
+        failure: usize,
+    },
+    /// A buffer comes to life that is the one with this handle, only read.
+    View {
+        buf: Buf,
+        handle: Operand,
+    },
+}
+
+/// An argument of a call.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Argument {
+    Scalar(Operand),
+    /// For an `In` parameter: read.
+    In(Buf),
+    /// For an `Out` parameter: overwritten.
+    Out(Buf),
+    /// For an `Acc` parameter: added to.
+    Acc(Buf),
 }
 
 pub type Block = Vec<Stmt>;
@@ -255,8 +289,35 @@ pub enum BufKind {
     In,
     /// A parameter that is written: a result. Its contents at entry are undefined.
     Out,
+    /// A parameter that is added to.
+    Acc,
     Local,
+    /// In the region ([`Stmt::Reserve`]).
+    Kept,
+    /// What [`Stmt::View`] shows of the region: only read.
+    View,
 }
+
+impl BufKind {
+    /// Given by the caller.
+    pub fn is_param(self) -> bool {
+        match self {
+            BufKind::In | BufKind::Out | BufKind::Acc => true,
+            BufKind::Local | BufKind::Kept | BufKind::View => false,
+        }
+    }
+    pub fn is_written(self) -> bool {
+        match self {
+            BufKind::Out | BufKind::Acc | BufKind::Local | BufKind::Kept => true,
+            BufKind::In | BufKind::View => false,
+        }
+    }
+}
+
+/// Calls nest at most so deep; then the program fails.
+pub const DEPTH_LIMIT: i64 = 10_000;
+/// The region has at most so many bytes; then the program fails.
+pub const REGION_LIMIT: u64 = 1 << 30;
 
 #[derive(Clone, PartialEq, Debug)]
 pub struct BufInfo {
@@ -270,11 +331,11 @@ pub struct BufInfo {
 pub enum Param {
     /// A scalar argument (sizes are ints).
     Scalar(Val),
-    /// An array argument: `In` or `Out`, shape over the scalar parameters. Rank 0 `Out` for scalar results.
+    /// An array argument: `In`, `Out` or (of a callee) `Acc`, shape over the scalar parameters. Rank 0 `Out` for scalar results.
     Array(Buf),
 }
 
-/// A procedure: what one entry point compiles to.
+/// A procedure: what one entry point, or a definition that is called when the program runs, compiles to.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proc {
     pub name: Name,
@@ -284,13 +345,23 @@ pub struct Proc {
     pub vals: Vec<(Scalar, Name)>,
     /// By [`Buf`] number.
     pub bufs: Vec<BufInfo>,
-    /// By failure number, as in [`Stmt::Check`].
+    /// By failure number, as in [`Stmt::Check`]. An entry point and its callees have the same.
     pub failures: Vec<(Failure, Site)>,
+    /// The procedures that this one and they call, by number. Only an entry point brings any.
+    pub callees: Vec<Proc>,
 }
 
 impl Proc {
     pub fn new(name: impl Into<Name>) -> Proc {
-        Proc { name: name.into(), params: vec![], body: vec![], vals: vec![], bufs: vec![], failures: vec![] }
+        Proc {
+            name: name.into(),
+            params: vec![],
+            body: vec![],
+            vals: vec![],
+            bufs: vec![],
+            failures: vec![],
+            callees: vec![],
+        }
     }
     pub fn val(&mut self, ty: Scalar, name: impl Into<Name>) -> Val {
         self.vals.push((ty, name.into()));

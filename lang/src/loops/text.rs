@@ -16,14 +16,19 @@ use super::*;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-/// The procedure as text, single-use values folded into the expressions that use them.
+/// The procedure as text, its callees first, single-use values folded into the expressions that use them.
 pub fn print(p: &Proc) -> String {
-    Printer::new(p, true).proc()
+    all(p, true)
 }
 
-/// The procedure as text, one line for every statement.
+/// The procedure as text, its callees first, one line for every statement.
 pub fn print_flat(p: &Proc) -> String {
-    Printer::new(p, false).proc()
+    all(p, false)
+}
+
+fn all(p: &Proc, fold: bool) -> String {
+    let callees = p.callees.iter().map(|f| Printer::new(f, &p.callees, fold).proc());
+    callees.chain([Printer::new(p, &p.callees, fold).proc()]).collect::<Vec<_>>().join("\n")
 }
 
 /// How tightly an expression binds, loosest first.
@@ -39,6 +44,7 @@ enum Level {
 
 struct Printer<'a> {
     p: &'a Proc,
+    callees: &'a [Proc],
     vals: Vec<String>,
     bufs: Vec<String>,
     /// The values to be written where they are used.
@@ -50,7 +56,7 @@ struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    fn new(p: &'a Proc, fold: bool) -> Printer<'a> {
+    fn new(p: &'a Proc, callees: &'a [Proc], fold: bool) -> Printer<'a> {
         let mut names = Names { taken: HashMap::new(), used: HashSet::new() };
         let bufs = p.bufs.iter().map(|b| names.distinct(&b.name)).collect();
         let vals = p.vals.iter().map(|v| names.distinct(&v.1)).collect();
@@ -70,7 +76,7 @@ impl<'a> Printer<'a> {
             }
             fold_block(&p.body, &[], &uses, &mut folded);
         }
-        Printer { p, vals, bufs, folded, texts: HashMap::new(), out: String::new(), depth: 0 }
+        Printer { p, callees, vals, bufs, folded, texts: HashMap::new(), out: String::new(), depth: 0 }
     }
 
     fn proc(mut self) -> String {
@@ -83,7 +89,11 @@ impl<'a> Printer<'a> {
                     format!("{} : {}", self.vals[v.0 as usize], scalar(self.p.vals[v.0 as usize].0))
                 }
                 Param::Array(b) => {
-                    let kind = if self.p.info(*b).kind == BufKind::In { "in" } else { "out" };
+                    let kind = match self.p.info(*b).kind {
+                        BufKind::In | BufKind::View => "in",
+                        BufKind::Acc => "acc",
+                        BufKind::Out | BufKind::Local | BufKind::Kept => "out",
+                    };
                     format!("{kind} {}", self.buffer(*b))
                 }
             })
@@ -249,6 +259,28 @@ impl<'a> Printer<'a> {
                     self.expr(*cond, Level::Or),
                     self.p.failures[*failure].0
                 );
+                self.line(&line)
+            }
+            Stmt::Call { callee, args } => {
+                let f = self
+                    .callees
+                    .get(*callee)
+                    .map_or_else(|| format!("proc_{callee}"), |f| f.name.to_string());
+                let args = args.iter().map(|a| match a {
+                    Argument::Scalar(o) => self.expr(*o, Level::Or),
+                    Argument::In(b) => name(b, self),
+                    Argument::Out(b) => format!("out {}", name(b, self)),
+                    Argument::Acc(b) => format!("acc {}", name(b, self)),
+                });
+                let args = args.collect::<Vec<_>>().join(", ");
+                self.line(&format!("{f}({args})"))
+            }
+            Stmt::Reserve { dst, buf, failure: _ } => {
+                let line = format!("{} = keep {}", self.vals[dst.0 as usize], self.buffer(*buf));
+                self.line(&line)
+            }
+            Stmt::View { buf, handle } => {
+                let line = format!("view {} = {}", self.buffer(*buf), self.expr(*handle, Level::Or));
                 self.line(&line)
             }
             Stmt::For(l) => {

@@ -7,9 +7,10 @@
 //! | `type` | operands, carried values and results have the types their operation wants |
 //! | `rank` | an index has as many operands as the buffer's rank |
 //! | `shape` | shapes are ints, in scope where the buffer comes to life; copied buffers have equal ones |
-//! | `in` | a parameter that is only read is never written |
+//! | `in` | a parameter or view that is only read is never written |
 //! | `accum` | `+=` is on reals |
 //! | `failure` | a check names a failure of the procedure |
+//! | `call` | a call's arguments are of the kinds, types and ranks of the callee's parameters; what it writes is passed once |
 //! | `sum` | a sum-carried value is passed on plus contributions it does not occur in |
 //! | `parallel` | a parallel loop satisfies what [`Parallel::Yes`] says |
 
@@ -19,8 +20,21 @@ use std::collections::{HashMap, HashSet};
 
 /// Err: the invariant that fails, where, and how.
 pub fn verify(p: &Proc) -> Result<(), String> {
+    for callee in &p.callees {
+        let same = callee.failures == p.failures && callee.callees.is_empty();
+        if !same {
+            return Err(format!("call: {} has failures or callees of its own (in {})", callee.name, p.name));
+        }
+        procedure(callee, &p.callees)?;
+    }
+    procedure(p, &p.callees)
+}
+
+/// One procedure of an entry point with these callees.
+fn procedure(p: &Proc, callees: &[Proc]) -> Result<(), String> {
     let mut c = Checker {
         p,
+        callees,
         seen: HashSet::new(),
         visible: HashSet::new(),
         brought: HashSet::new(),
@@ -32,9 +46,7 @@ pub fn verify(p: &Proc) -> Result<(), String> {
             Param::Scalar(v) => c.define(*v)?,
             Param::Array(b) => {
                 let i = c.info(*b)?;
-                c.rule(i.kind != BufKind::Local, "scope", || {
-                    format!("local buffer {} is a parameter", i.name)
-                })?;
+                c.rule(i.kind.is_param(), "scope", || format!("local buffer {} is a parameter", i.name))?;
                 c.bring(*b)?;
             }
         }
@@ -97,6 +109,7 @@ pub fn result_type(op: Op, args: &[Scalar]) -> Option<Scalar> {
 
 struct Checker<'a> {
     p: &'a Proc,
+    callees: &'a [Proc],
     /// Every value defined, and every buffer brought to life, so far.
     seen: HashSet<Val>,
     brought: HashSet<Buf>,
@@ -158,7 +171,7 @@ impl Checker<'_> {
         self.rule(self.alive.contains(&b), "scope", || {
             format!("buffer {} is used outside its block", info.name)
         })?;
-        self.rule(!write || info.kind != BufKind::In, "in", || format!("{} is written", info.name))?;
+        self.rule(!write || info.kind.is_written(), "in", || format!("{} is written", info.name))?;
         if let Some(index) = index {
             let ok = index.len() == info.shape.len();
             self.rule(ok, "rank", || format!("{} indices into {}", index.len(), info.name))?;
@@ -261,6 +274,22 @@ impl Checker<'_> {
                 details.iter().try_for_each(|d| self.typed(*d, Scalar::Int, "type"))?;
                 self.rule(*failure < self.p.failures.len(), "failure", || format!("no failure {failure}"))
             }
+            Stmt::Call { callee, args } => self.call(*callee, args),
+            Stmt::Reserve { dst, buf, failure } => {
+                let info = self.info(*buf)?;
+                let kept = info.kind == BufKind::Kept;
+                self.rule(kept, "scope", || format!("{} is not of the region", info.name))?;
+                self.rule(*failure < self.p.failures.len(), "failure", || format!("no failure {failure}"))?;
+                self.bring(*buf)?;
+                self.define(*dst)?;
+                self.typed(Operand::Val(*dst), Scalar::Int, "type")
+            }
+            Stmt::View { buf, handle } => {
+                let info = self.info(*buf)?;
+                self.rule(info.kind == BufKind::View, "scope", || format!("{} is no view", info.name))?;
+                self.typed(*handle, Scalar::Int, "type")?;
+                self.bring(*buf)
+            }
             Stmt::For(l) => {
                 self.typed(l.extent, Scalar::Int, "type")?;
                 self.carried_in(&l.carried)?;
@@ -305,6 +334,37 @@ impl Checker<'_> {
                 i.results.iter().try_for_each(|r| self.define(r.0))
             }
         }
+    }
+
+    /// (call)
+    fn call(&self, callee: usize, args: &[Argument]) -> Result<(), String> {
+        let Some(f) = self.callees.get(callee) else {
+            return self.rule(false, "call", || format!("no procedure {callee}"));
+        };
+        self.rule(args.len() == f.params.len(), "call", || {
+            format!("{} arguments for {} parameters of {}", args.len(), f.params.len(), f.name)
+        })?;
+        let mut passed: HashMap<Buf, bool> = HashMap::new();
+        for (arg, param) in args.iter().zip(&f.params) {
+            let (b, write) = match (arg, param) {
+                (Argument::Scalar(o), Param::Scalar(v)) => {
+                    self.typed(*o, f.type_of(Operand::Val(*v)), "call")?;
+                    continue;
+                }
+                (Argument::In(b), Param::Array(q)) if f.info(*q).kind == BufKind::In => (b, false),
+                (Argument::Out(b), Param::Array(q)) if f.info(*q).kind == BufKind::Out => (b, true),
+                (Argument::Acc(b), Param::Array(q)) if f.info(*q).kind == BufKind::Acc => (b, true),
+                _ => return self.rule(false, "call", || format!("{arg:?} for {param:?} of {}", f.name)),
+            };
+            self.access(*b, None, write)?;
+            let Param::Array(q) = param else { continue };
+            let (mine, theirs) = (self.info(*b)?, f.info(*q));
+            let fits = mine.elem == theirs.elem && mine.shape.len() == theirs.shape.len();
+            self.rule(fits, "call", || format!("{} for {} of {}", mine.name, theirs.name, f.name))?;
+            let alone = !passed.insert(*b, write).is_some_and(|before| before || write);
+            self.rule(alone, "call", || format!("{} is written and passed twice", mine.name))?;
+        }
+        Ok(())
     }
 
     fn carried_in(&self, carried: &[Carried]) -> Result<(), String> {
@@ -378,7 +438,10 @@ fn passes_on(block: &[Stmt], totals: &mut HashSet<Val>) -> bool {
             | Stmt::Fill { .. }
             | Stmt::Copy { .. }
             | Stmt::Check { .. }
-            | Stmt::Argsort { .. } => uses == 0,
+            | Stmt::Argsort { .. }
+            | Stmt::Call { .. }
+            | Stmt::Reserve { .. }
+            | Stmt::View { .. } => uses == 0,
         }
     })
 }
@@ -437,6 +500,9 @@ pub fn touched(index: Val, body: &[Stmt]) -> HashMap<Buf, Touched> {
 pub fn parallel(p: &Proc, l: &For) -> Result<(), String> {
     if let Some(c) = l.carried.iter().find(|c| c.kind != CarriedKind::Sum) {
         return Err(format!("{} is carried and not a sum", p.vals[c.param.0 as usize].1));
+    }
+    if walk::calls(&l.body) {
+        return Err("the body has a call".into());
     }
     for (b, t) in touched(l.index, &l.body) {
         let name = &p.info(b).name;

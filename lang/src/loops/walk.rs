@@ -51,6 +51,12 @@ macro_rules! traversals {
                     f(cond);
                     details.$iter().for_each(f)
                 }
+                Stmt::Call { callee: _, args } => args.$iter().for_each(|a| match a {
+                    Argument::Scalar(o) => f(o),
+                    Argument::In(_) | Argument::Out(_) | Argument::Acc(_) => (),
+                }),
+                Stmt::Reserve { dst: _, buf: _, failure: _ } => (),
+                Stmt::View { buf: _, handle } => f(handle),
             }
         }
 
@@ -68,7 +74,10 @@ macro_rules! traversals {
                 | Stmt::Fill { .. }
                 | Stmt::Copy { .. }
                 | Stmt::Check { .. }
-                | Stmt::Argsort { .. } => vec![],
+                | Stmt::Argsort { .. }
+                | Stmt::Call { .. }
+                | Stmt::Reserve { .. }
+                | Stmt::View { .. } => vec![],
             }
         }
     };
@@ -104,7 +113,7 @@ pub fn each_operand(block: &[Stmt], f: &mut dyn FnMut(Operand)) {
 /// The values a statement defines for the statements after it.
 pub fn results(s: &Stmt) -> Vec<Val> {
     match s {
-        Stmt::Let { dst, .. } | Stmt::Load { dst, .. } => vec![*dst],
+        Stmt::Let { dst, .. } | Stmt::Load { dst, .. } | Stmt::Reserve { dst, .. } => vec![*dst],
         Stmt::For(l) => l.carried.iter().map(|c| c.result).collect(),
         Stmt::While(l) => l.carried.iter().map(|c| c.result).collect(),
         Stmt::If(i) => i.results.iter().map(|r| r.0).collect(),
@@ -114,7 +123,9 @@ pub fn results(s: &Stmt) -> Vec<Val> {
         | Stmt::Fill { .. }
         | Stmt::Copy { .. }
         | Stmt::Check { .. }
-        | Stmt::Argsort { .. } => vec![],
+        | Stmt::Argsort { .. }
+        | Stmt::Call { .. }
+        | Stmt::View { .. } => vec![],
     }
 }
 
@@ -132,11 +143,15 @@ pub fn params(s: &Stmt) -> Vec<Val> {
         | Stmt::Fill { .. }
         | Stmt::Copy { .. }
         | Stmt::Check { .. }
-        | Stmt::Argsort { .. } => vec![],
+        | Stmt::Argsort { .. }
+        | Stmt::Call { .. }
+        | Stmt::Reserve { .. }
+        | Stmt::View { .. } => vec![],
     }
 }
 
-/// The buffers a statement touches itself (not in its blocks), and the index where it is one element. `Alloc` touches nothing.
+/// The buffers a statement touches itself (not in its blocks), and the index where it is one element. `Alloc`, `Reserve` and `View` touch
+/// nothing.
 pub fn accesses<'a>(s: &'a Stmt, f: &mut dyn FnMut(Buf, Access, Option<&'a [Operand]>)) {
     match s {
         Stmt::Load { dst: _, buf, index } => f(*buf, Access::Read, Some(index)),
@@ -151,8 +166,16 @@ pub fn accesses<'a>(s: &'a Stmt, f: &mut dyn FnMut(Buf, Access, Option<&'a [Oper
             f(*keys, Access::Read, None);
             f(*perm, Access::Write, None);
         }
+        Stmt::Call { callee: _, args } => args.iter().for_each(|a| match a {
+            Argument::Scalar(_) => (),
+            Argument::In(b) => f(*b, Access::Read, None),
+            Argument::Out(b) => f(*b, Access::Write, None),
+            Argument::Acc(b) => f(*b, Access::Accum, None),
+        }),
         Stmt::Let { .. }
         | Stmt::Alloc { .. }
+        | Stmt::Reserve { .. }
+        | Stmt::View { .. }
         | Stmt::For(_)
         | Stmt::While(_)
         | Stmt::If(_)
@@ -165,15 +188,40 @@ pub fn all_accesses<'a>(s: &'a Stmt, f: &mut dyn FnMut(Buf, Access, Option<&'a [
     each(std::slice::from_ref(s), &mut |s| accesses(s, f));
 }
 
-/// The buffers allocated in a block, at any depth.
+/// The buffer that a statement brings to life.
+pub fn brings(s: &Stmt) -> Option<Buf> {
+    match s {
+        Stmt::Alloc { buf } | Stmt::Reserve { buf, .. } | Stmt::View { buf, .. } => Some(*buf),
+        Stmt::Let { .. }
+        | Stmt::Load { .. }
+        | Stmt::Store { .. }
+        | Stmt::Accum { .. }
+        | Stmt::Fill { .. }
+        | Stmt::Copy { .. }
+        | Stmt::Check { .. }
+        | Stmt::Argsort { .. }
+        | Stmt::Call { .. }
+        | Stmt::For(_)
+        | Stmt::While(_)
+        | Stmt::If(_) => None,
+    }
+}
+
+/// The buffers that come to life in a block, at any depth.
 pub fn allocated(block: &[Stmt]) -> std::collections::HashSet<Buf> {
     let mut out = std::collections::HashSet::new();
-    each(block, &mut |s| {
-        if let Stmt::Alloc { buf } = s {
-            out.insert(*buf);
-        }
-    });
+    each(block, &mut |s| out.extend(brings(s)));
     out
+}
+
+/// What must happen once, in its place in the order of the program: a call, or memory of the region.
+pub fn is_call(s: &Stmt) -> bool {
+    matches!(s, Stmt::Call { .. } | Stmt::Reserve { .. })
+}
+
+/// Whether there is one in a block, at any depth.
+pub fn calls(block: &[Stmt]) -> bool {
+    block.iter().any(|s| is_call(s) || blocks(s).into_iter().any(|b| calls(b)))
 }
 
 /// Values to be replaced by operands. A replacement may itself be replaced: [`Subst::get`] follows the chain to its end.
@@ -226,7 +274,7 @@ pub fn refresh(p: &mut Proc, block: &[Stmt], subst: &mut Subst) -> Block {
             *v = new;
         };
         match s {
-            Stmt::Let { dst, .. } | Stmt::Load { dst, .. } => renew(dst),
+            Stmt::Let { dst, .. } | Stmt::Load { dst, .. } | Stmt::Reserve { dst, .. } => renew(dst),
             Stmt::For(l) => {
                 renew(&mut l.index);
                 l.carried.iter_mut().for_each(|c| {
@@ -239,17 +287,20 @@ pub fn refresh(p: &mut Proc, block: &[Stmt], subst: &mut Subst) -> Block {
                 renew(&mut c.result)
             }),
             Stmt::If(i) => i.results.iter_mut().for_each(|r| renew(&mut r.0)),
-            Stmt::Alloc { buf } => {
-                let new = p.buf(p.info(*buf).clone());
-                bufs.insert(*buf, new);
-                *buf = new;
-            }
             Stmt::Store { .. }
             | Stmt::Accum { .. }
+            | Stmt::Alloc { .. }
             | Stmt::Fill { .. }
             | Stmt::Copy { .. }
             | Stmt::Check { .. }
-            | Stmt::Argsort { .. } => (),
+            | Stmt::Argsort { .. }
+            | Stmt::Call { .. }
+            | Stmt::View { .. } => (),
+        }
+        if let Stmt::Alloc { buf } | Stmt::Reserve { buf, .. } | Stmt::View { buf, .. } = s {
+            let new = p.buf(p.info(*buf).clone());
+            bufs.insert(*buf, new);
+            *buf = new;
         }
     });
     subst.apply(&mut copy);
@@ -277,8 +328,14 @@ pub fn buffers_mut(s: &mut Stmt, f: &mut dyn FnMut(&mut Buf)) {
             f(keys);
             f(perm);
         }
+        Stmt::Call { callee: _, args } => args.iter_mut().for_each(|a| match a {
+            Argument::Scalar(_) => (),
+            Argument::In(b) | Argument::Out(b) | Argument::Acc(b) => f(b),
+        }),
         Stmt::Let { .. }
         | Stmt::Alloc { .. }
+        | Stmt::Reserve { .. }
+        | Stmt::View { .. }
         | Stmt::For(_)
         | Stmt::While(_)
         | Stmt::If(_)

@@ -168,7 +168,8 @@ impl Emitter<'_> {
             Term::Inject(..) | Term::Case(..) => {
                 return Err(Error::unsupported("sum types in compiled code"));
             }
-            Term::Lam(..) | Term::App(..) | Term::LinLam(..) | Term::Call { .. } | Term::Diff { .. } => {
+            Term::Call { def, sizes, args, .. } => self.call(t, def, sizes, args, None, name)?,
+            Term::Lam(..) | Term::App(..) | Term::LinLam(..) | Term::Diff { .. } => {
                 return Err(Error::bug("emission of a term that is not in normal form"));
             }
         })
@@ -265,6 +266,10 @@ impl Emitter<'_> {
                 let v = self.loop_(state, init, index, bound, body, place.proj(1))?;
                 self.copy(&v.proj(0), &place.proj(0))
             }
+            Term::Call { def, sizes, args, .. } => {
+                let ev = self.call(t, def, sizes, args, Some(place), "t")?;
+                self.copy(&ev, place)
+            }
             Term::Unread(_) => Ok(()),
             Term::Var(_)
             | Term::Lit(_)
@@ -280,7 +285,6 @@ impl Emitter<'_> {
             | Term::While { .. }
             | Term::Argsort(_)
             | Term::Check { .. }
-            | Term::Call { .. }
             | Term::Diff { .. }
             | Term::Detach(_)
             | Term::LinLam(..)
@@ -442,5 +446,5 @@ impl Emitter<'_> {
 
 /// A term that makes an array of its own.
 fn is_making(t: &Term) -> bool {
-    matches!(t, Term::Build { .. } | Term::Array(..) | Term::LinApp(..))
+    matches!(t, Term::Build { .. } | Term::Array(..) | Term::LinApp(..) | Term::Call { .. })
 }

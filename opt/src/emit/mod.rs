@@ -9,12 +9,14 @@
 //! | [`linear`], [`linear_loop`] | linear terms: one arm per emit equation |
 //! | [`destination`] | fresh accumulators, elements, what is not written yet |
 //! | [`apply`] | a linear map applied to a value |
+//! | [`call`] | procedures, and calls of them |
 //! | [`update`] | updates of arrays in place |
 //! | [`alias`] | when a linear variable's accumulator is a part of the destination |
 
 mod alias;
 mod apply;
 mod branch;
+mod call;
 mod cartesian;
 mod cell;
 mod destination;
@@ -24,12 +26,12 @@ mod linear_loop;
 mod place;
 mod update;
 
-use crate::Error;
+use crate::{Error, Normal};
 use cell::{Cell, Region};
 use lang::core::{Def, Program, Tm};
 use lang::diag::{Failure, Site};
 use lang::leaves::leaves;
-use lang::loops::{Block, Buf, BufInfo, BufKind, For, Op, Operand, Parallel, Param, Proc, Stmt, Val};
+use lang::loops::{Block, Buf, BufInfo, BufKind, For, Op, Operand, Parallel, Param, Proc, Stmt, Val, walk};
 use lang::name::{Name, Supply, Var};
 use lang::prim::Scalar;
 use lang::size::Size;
@@ -51,12 +53,37 @@ pub fn compound_sizes(def: &Def) -> Vec<Size> {
     out
 }
 
-/// The procedure of an entry point in normal form. Parameters: size variables, [`compound_sizes`], then the leaves of each
-/// parameter, then the leaves of the result as `Out` arrays (rank 0 for scalars), in the order of [`lang::leaves`].
-pub fn emit(def: &Def, program: &Program) -> Result<Proc, Error> {
+/// The procedure of an entry point in normal form, with those of the definitions it calls. Parameters: size variables, [`compound_sizes`], then
+/// the leaves of each parameter, then the leaves of the result as `Out` arrays (rank 0 for scalars), in the order of [`lang::leaves`]. A
+/// callee has the depth of the call after the sizes ([`call`]).
+pub fn emit(normal: &Normal) -> Result<Proc, Error> {
+    let program = normal.callees();
+    let names: Vec<Name> = program.defs.keys().cloned().collect();
+    let mut failures = Failures::default();
+    let mut callees = vec![];
+    for def in program.defs.values() {
+        callees.push(procedure(def, true, &program, &names, &mut failures)?);
+    }
+    let mut entry = procedure(&normal.entry, false, &program, &names, &mut failures)?;
+    entry.callees = callees;
+    entry.callees.iter_mut().for_each(|f| f.failures = failures.table.clone());
+    entry.failures = failures.table;
+    Ok(entry)
+}
+
+/// The procedure of one definition.
+fn procedure(
+    def: &Def,
+    called: bool,
+    program: &Program,
+    names: &[Name],
+    failures: &mut Failures,
+) -> Result<Proc, Error> {
     let mut e = Emitter {
         program,
+        names,
         proc: Proc::new(def.name.clone()),
+        depth: None,
         blocks: vec![vec![]],
         vars: HashMap::new(),
         compound: HashMap::new(),
@@ -70,7 +97,7 @@ pub fn emit(def: &Def, program: &Program) -> Result<Proc, Error> {
         spare: HashSet::new(),
         holes: HashSet::new(),
         supply: def.supply.clone(),
-        failures: HashMap::new(),
+        failures,
     };
     for n in &def.sizes {
         let v = e.proc.val(Scalar::Int, n.name.clone());
@@ -82,9 +109,22 @@ pub fn emit(def: &Def, program: &Program) -> Result<Proc, Error> {
         e.proc.params.push(Param::Scalar(v));
         e.compound.insert(n, Operand::Val(v));
     }
+    if called {
+        e.begin_callee(&def.name);
+    }
+    // Shapes may mention ints that come later.
+    for p in def.params.iter().filter(|p| p.ty == Type::Int) {
+        let v = e.proc.val(Scalar::Int, p.var.name.clone());
+        e.bind(&p.var, Ev::Scalar(Operand::Val(v)), &p.ty);
+    }
     for p in &def.params {
-        let ev = e.parameter(&p.ty, &p.var.name)?;
-        e.bind(&p.var, ev, &p.ty);
+        match e.vars.get(&p.var) {
+            Some(Ev::Scalar(Operand::Val(v))) => e.proc.params.push(Param::Scalar(*v)),
+            _ => {
+                let ev = e.parameter(&p.ty, &p.var.name)?;
+                e.bind(&p.var, ev, &p.ty);
+            }
+        }
     }
     let mut outs = vec![];
     for (k, leaf) in leaves(&def.result).ok_or_else(Error::function_survives)?.into_iter().enumerate() {
@@ -100,9 +140,20 @@ pub fn emit(def: &Def, program: &Program) -> Result<Proc, Error> {
     Ok(e.proc)
 }
 
+/// The failures of an entry point and its callees, numbered.
+#[derive(Default)]
+struct Failures {
+    table: Vec<(Failure, Site)>,
+    numbers: HashMap<(Failure, Site), usize>,
+}
+
 struct Emitter<'p> {
+    /// The definitions called, and their numbers.
     program: &'p Program,
+    names: &'p [Name],
     proc: Proc,
+    /// How deep a call from here is; None in an entry point.
+    depth: Option<Operand>,
     /// The statements of the blocks being built, the innermost last.
     blocks: Vec<Block>,
     vars: HashMap<Var, Ev>,
@@ -123,7 +174,7 @@ struct Emitter<'p> {
     /// The accumulators that an arm not taken may have left without a contribution: a zero in one is structural ([`cell`]).
     holes: HashSet<Buf>,
     supply: Supply,
-    failures: HashMap<(Failure, Site), usize>,
+    failures: &'p mut Failures,
 }
 
 impl Emitter<'_> {
@@ -216,6 +267,8 @@ impl Emitter<'_> {
         let (sums, sometimes) = self.close_loop();
         let body = self.blocks.pop().expect("the loop's block");
         let carried = carried.into_iter().chain(sums).collect();
+        // Calls keep their order, and their stack.
+        let parallel = if walk::calls(&body) { Parallel::No } else { parallel };
         self.push(Stmt::For(For { index: i, extent, down, carried, body, parallel }));
         self.guard_sums(sometimes);
         Ok(())
@@ -227,12 +280,12 @@ impl Emitter<'_> {
 
     fn failure(&mut self, failure: &Failure, site: &Site) -> usize {
         let key = (failure.clone(), site.clone());
-        if let Some(k) = self.failures.get(&key) {
-            return *k;
+        let next = self.failures.table.len();
+        let number = *self.failures.numbers.entry(key.clone()).or_insert(next);
+        if number == next {
+            self.failures.table.push(key);
         }
-        self.proc.failures.push(key.clone());
-        self.failures.insert(key, self.proc.failures.len() - 1);
-        self.proc.failures.len() - 1
+        number
     }
 
     fn type_of(&mut self, t: &Tm) -> Type {

@@ -1,7 +1,7 @@
 //! Normalising Cartesian terms.
 
 use super::value::{Env, FnClosure, LinClosure, V};
-use super::{CALL_LIMIT, Item, Normaliser, wrap};
+use super::{Item, Normaliser, wrap};
 use crate::Error;
 use lang::core::{Lit, Term, Tm, make};
 use lang::diag::Site;
@@ -270,36 +270,7 @@ impl Normaliser<'_> {
                 }
                 self.term(body, env, name)
             }
-            Term::Call { def, types, sizes, args } => {
-                let d = self.program.defs.get(def).cloned();
-                let d = d.ok_or_else(|| Error::bug(format!("no definition {def}")))?;
-                if self.calls >= CALL_LIMIT {
-                    return Err(Error::recursion(def.clone()));
-                }
-                let mut inner = Env::default();
-                for (x, n) in d.sizes.iter().zip(sizes) {
-                    let n = self.size(n, env)?;
-                    inner.vars.insert(x.clone(), V::Int(n));
-                }
-                for (x, a) in d.params.iter().zip(args) {
-                    let v = self.term(a, env, &x.var.name)?;
-                    inner.vars.insert(x.var.clone(), v);
-                }
-                let types: Result<Vec<Type>, Error> = types.iter().map(|t| self.ty(t, env)).collect();
-                let body = if d.types.is_empty() {
-                    d.body.clone()
-                } else {
-                    let mut supply = d.supply.clone();
-                    let mut subst = lang::walk::Subst::new(&mut supply);
-                    subst.types = d.types.iter().cloned().zip(types?).collect();
-                    // Sizes in the instance belong to the caller: name them in the callee's scope.
-                    lang::walk::Mapper::term(&mut subst, &d.body)
-                };
-                self.calls += 1;
-                let v = self.term(&body, &inner, name);
-                self.calls -= 1;
-                v
-            }
+            Term::Call { def, types, sizes, args } => self.call(def, types, sizes, args, env, name),
             Term::Diff { mode, f, x, site } => {
                 let f = self.term(f, env, "f")?;
                 let x = self.term(x, env, "x")?;
@@ -488,24 +459,30 @@ impl Normaliser<'_> {
         let ty = x.ty()?;
         let p = self.var("x", &ty);
         self.operands += 1;
+        self.unrolled += 1;
         let region = self.region(|n| {
             let pv = n.taken_apart(&p, &ty);
             n.apply(f, pv, "y")
         });
         self.operands -= 1;
+        self.unrolled -= 1;
         let (v, items) = region?;
         if !v.is_data() {
             return Err(Error::not_first_order(site.clone()));
         }
         let body = wrap(items, v.reify()?);
         let body = crate::prune::prune(&body);
+        if let Some(f) = self.unfinished(&body) {
+            return Err(Error::inside_itself(&f, site.clone()));
+        }
         let mut supply = lang::name::Supply { next: self.counter.get() };
         let body = crate::pull::pull(&body, &mut supply);
         let mut scope = Scope { vars: self.types.clone(), lins: self.ltypes.clone() };
         scope.bind(&p, &ty);
         let binder = lang::core::Binder::new(p.clone(), ty);
         let outer = self.operator.replace(site.clone());
-        let derived = (self.derive)(mode, &binder, &body, &scope, site, &mut supply)?;
+        let derive = self.derive;
+        let derived = derive(&mut self.program, mode, &binder, &body, &scope, site, &mut supply)?;
         self.counter.set(supply.next);
         let mut env = Env::default();
         env.vars.insert(p, x);

@@ -5,8 +5,11 @@
 //! residuals ([`residual`]). Run on Core it gives first-order Core; run on D's output, first-order Target.
 //!
 //! The normal form: every intermediate value of scalar or array type is let-bound once, int polynomials are inline,
-//! a value of a sum type is its tag and the payloads of every summand ([`sums`]), no λ, application, call, Diff remains, and λ̲ occurs only as the map of a [`Term::LinApp`] (and in the result of an entry point that asks for a map).
+//! a value of a sum type is its tag and the payloads of every summand ([`sums`]), no λ, application, Diff remains, and λ̲ occurs only as the map of a [`Term::LinApp`] (and in the result of an entry
+//! point that asks for a map). Calls are of recursive definitions only, specialised and in normal form themselves ([`calls`]).
 
+mod abstraction;
+mod calls;
 mod cartesian;
 pub mod linear;
 mod linear_loop;
@@ -15,10 +18,10 @@ mod shape;
 mod sums;
 pub mod value;
 
-use crate::Error;
+use crate::{Error, Normal};
 use lang::core::{Binder, Def, Program, Term, Tm, make};
 use lang::diag::{Failure, Site};
-use lang::name::{Supply, Var};
+use lang::name::{Name, Supply, Var};
 use lang::prim::Prim;
 use lang::size::Size;
 use lang::target::{LBinder, Lin};
@@ -29,7 +32,9 @@ use std::collections::{BTreeSet, HashMap};
 use value::{Env, V};
 
 /// D of λx. t, the other variables in scope inactive: a term of type (σ, ⊸) in which x is free. The site is the operator's.
-pub type Derive<'d> = dyn Fn(Mode, &Binder, &Tm, &Scope, &Site, &mut Supply) -> Result<Tm, Error> + 'd;
+/// The program has the definitions that t calls, and gets their derivatives.
+pub type Derive<'d> =
+    dyn Fn(&mut Program, Mode, &Binder, &Tm, &Scope, &Site, &mut Supply) -> Result<Tm, Error> + 'd;
 
 /// One let of a region.
 pub enum Item {
@@ -38,7 +43,9 @@ pub enum Item {
 }
 
 pub struct Normaliser<'p> {
-    program: &'p Program,
+    /// The source, what has been derived, and what is in normal form.
+    program: Program,
+    calls: calls::Calls,
     derive: &'p Derive<'p>,
     counter: Cell<u32>,
     /// Lets of the regions being built, the innermost last.
@@ -54,10 +61,14 @@ pub struct Normaliser<'p> {
     bounds: HashMap<Var, Size>,
     /// The differentiation operator being resolved: the place of what its linear part checks.
     operator: Option<Site>,
-    /// Depth of calls being inlined.
-    calls: usize,
+    /// Depth of calls being applied.
+    depth: usize,
+    /// What is called by each of the definitions being specialised, the innermost last.
+    callers: Vec<BTreeSet<Name>>,
     /// Operands of differentiation operators that we are in: there `detach` still has a meaning.
     operands: usize,
+    /// Operands of differentiation operators in which calls are applied, recursive ones too.
+    unrolled: usize,
     /// Lets made so far: the limit on the growth of the program.
     made: usize,
 }
@@ -67,7 +78,7 @@ pub const CALL_LIMIT: usize = 2_000;
 pub const LET_LIMIT: usize = 2_000_000;
 
 /// The normal form of a definition whose parameters and result are first-order (or, for the result, hold linear maps).
-pub fn normalise(def: &Def, program: &Program, derive: &Derive) -> Result<Def, Error> {
+pub fn normalise(def: &Def, program: &Program, derive: &Derive) -> Result<Normal, Error> {
     if !def.types.is_empty() {
         return Err(Error::unsupported("an entry point with type parameters"));
     }
@@ -91,13 +102,16 @@ pub fn normalise(def: &Def, program: &Program, derive: &Derive) -> Result<Def, E
     })?;
     let body = wrap(items, n.reify_result(value)?);
     let body = crate::prune::prune(&body);
-    Ok(Def { params, result, body, supply: Supply { next: n.counter.get() }, ..def.clone() })
+    let callees = n.callees(&body);
+    let entry = Def { params, result, body, supply: Supply { next: n.counter.get() }, ..def.clone() };
+    Ok(Normal { entry, callees })
 }
 
 impl<'p> Normaliser<'p> {
-    pub fn new(program: &'p Program, derive: &'p Derive<'p>, next: u32) -> Normaliser<'p> {
+    pub fn new(program: &Program, derive: &'p Derive<'p>, next: u32) -> Normaliser<'p> {
         Normaliser {
-            program,
+            program: program.clone(),
+            calls: calls::Calls::default(),
             derive,
             counter: Cell::new(next),
             regions: vec![],
@@ -108,8 +122,10 @@ impl<'p> Normaliser<'p> {
             used_marks: RefCell::new(BTreeSet::new()),
             bounds: HashMap::new(),
             operator: None,
-            calls: 0,
+            depth: 0,
+            callers: vec![],
             operands: 0,
+            unrolled: 0,
             made: 0,
         }
     }

@@ -310,7 +310,7 @@ impl Normaliser<'_> {
     }
 }
 
-fn type_vars(t: &Type) -> BTreeSet<Var> {
+pub(super) fn type_vars(t: &Type) -> BTreeSet<Var> {
     walk::free_vars(&std::sync::Arc::new(Term::Unread(t.clone())))
 }
 

@@ -94,7 +94,7 @@ impl Bounds {
             sizes: HashSet::new(),
             facts: vec![],
         };
-        for info in p.bufs.iter().filter(|i| i.kind != BufKind::Local) {
+        for info in p.bufs.iter().filter(|i| i.kind.is_param()) {
             b.sizes.extend(info.shape.iter().filter_map(|o| match o {
                 Operand::Val(v) => Some(*v),
                 Operand::Int(_) | Operand::Real(_) | Operand::Bool(_) => None,

@@ -35,7 +35,9 @@ fn learn(p: &Proc, stmts: &[Stmt], bounds: &mut Bounds, decided: &mut Subst) {
                 }
             }
             Stmt::Check { cond, .. } => bounds.assume(*cond, true),
-            Stmt::Alloc { buf } => bounds.lives(p.info(*buf)),
+            Stmt::Alloc { buf } | Stmt::Reserve { buf, .. } | Stmt::View { buf, .. } => {
+                bounds.lives(p.info(*buf))
+            }
             Stmt::For(l) => {
                 let start = bounds.mark();
                 bounds.enter(l);
@@ -62,7 +64,8 @@ fn learn(p: &Proc, stmts: &[Stmt], bounds: &mut Bounds, decided: &mut Subst) {
             | Stmt::Accum { .. }
             | Stmt::Fill { .. }
             | Stmt::Copy { .. }
-            | Stmt::Argsort { .. } => (),
+            | Stmt::Argsort { .. }
+            | Stmt::Call { .. } => (),
         }
     }
 }

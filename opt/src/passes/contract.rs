@@ -93,6 +93,9 @@ fn drop_dimension(s: &mut Stmt, of: Buf, dim: usize) {
         | Stmt::While(_)
         | Stmt::If(_)
         | Stmt::Check { .. }
-        | Stmt::Argsort { .. } => (),
+        | Stmt::Argsort { .. }
+        | Stmt::Call { .. }
+        | Stmt::Reserve { .. }
+        | Stmt::View { .. } => (),
     }
 }

@@ -65,6 +65,29 @@ impl Needs {
                 Stmt::Alloc { buf } => {
                     p.info(*buf).shape.iter().for_each(|o| self.operand(Node::Buf(*buf), *o))
                 }
+                // Whoever has the handle may look at the buffer.
+                Stmt::Reserve { dst, buf, .. } => {
+                    self.need(Node::Val(*dst), Node::Buf(*buf));
+                    self.need(Node::Buf(*buf), Node::Val(*dst));
+                    p.info(*buf).shape.iter().for_each(|o| self.operand(Node::Buf(*buf), *o));
+                    self.need(Node::Buf(*buf), here);
+                }
+                Stmt::View { buf, handle } => {
+                    p.info(*buf).shape.iter().for_each(|o| self.operand(Node::Buf(*buf), *o));
+                    self.operand(Node::Buf(*buf), *handle);
+                }
+                // A call may fail, or not end.
+                Stmt::Call { args, .. } => {
+                    self.statement(Node::Always, s, here);
+                    for a in args {
+                        match a {
+                            Argument::In(b) | Argument::Out(b) | Argument::Acc(b) => {
+                                self.need(Node::Always, Node::Buf(*b))
+                            }
+                            Argument::Scalar(_) => {}
+                        }
+                    }
+                }
                 Stmt::Check { .. } => {
                     self.statement(Node::Always, s, here);
                 }
@@ -122,7 +145,7 @@ impl Needs {
     }
     /// A statement that writes a buffer: needed with the buffer, and always if that is a result.
     fn write(&mut self, p: &Proc, b: Buf, s: &Stmt, here: Node) {
-        if p.info(b).kind == BufKind::Out {
+        if matches!(p.info(b).kind, BufKind::Out | BufKind::Acc) {
             self.need(Node::Always, Node::Buf(b));
         }
         self.statement(Node::Buf(b), s, here);
@@ -153,7 +176,8 @@ fn sweep(block: &mut Block, live: &HashSet<Node>, count: &mut usize) {
         | Stmt::Fill { buf: b, .. }
         | Stmt::Alloc { buf: b } => buf(b),
         Stmt::Copy { dst: b, .. } | Stmt::Argsort { perm: b, .. } => buf(b),
-        Stmt::Check { .. } => true,
+        Stmt::Check { .. } | Stmt::Call { .. } => true,
+        Stmt::Reserve { buf: b, .. } | Stmt::View { buf: b, .. } => buf(b),
         Stmt::For(For { carried, .. }) => {
             carried.retain(|c| val(&c.param) || val(&c.result));
             inner(s, live, count)

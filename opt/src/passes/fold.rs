@@ -80,6 +80,9 @@ impl Folder {
             | Stmt::Fill { .. }
             | Stmt::Copy { .. }
             | Stmt::Argsort { .. }
+            | Stmt::Call { .. }
+            | Stmt::Reserve { .. }
+            | Stmt::View { .. }
             | Stmt::Check { .. } => out.push(s),
         }
     }

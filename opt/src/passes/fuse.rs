@@ -65,14 +65,17 @@ fn inside(p: &mut Proc, options: &Options, bounds: &mut Bounds, s: &mut Stmt) {
             }
         }
         Stmt::Check { cond, .. } => bounds.assume(*cond, true),
-        Stmt::Alloc { buf } => bounds.lives(p.info(*buf)),
+        Stmt::Alloc { buf } | Stmt::Reserve { buf, .. } | Stmt::View { buf, .. } => {
+            bounds.lives(p.info(*buf))
+        }
         Stmt::Let { .. }
         | Stmt::Load { .. }
         | Stmt::Store { .. }
         | Stmt::Accum { .. }
         | Stmt::Fill { .. }
         | Stmt::Copy { .. }
-        | Stmt::Argsort { .. } => (),
+        | Stmt::Argsort { .. }
+        | Stmt::Call { .. } => (),
     }
 }
 

@@ -122,6 +122,7 @@ impl Pipeline {
     pub fn run(&self, p: &mut Proc, options: &Options) -> Result<Vec<Dump>, String> {
         let mut dumps = vec![];
         for pass in &self.0 {
+            p.callees.iter_mut().for_each(|f| (pass.run)(f, options));
             (pass.run)(p, options);
             if options.verify {
                 verify::verify(p)

@@ -53,10 +53,10 @@ fn collect(p: &Proc, bounds: &mut Bounds, s: &Stmt, e: &mut Effects) {
         }
     };
     walk::operands(s, &mut used);
-    if let Stmt::Alloc { buf } = s {
-        p.info(*buf).shape.iter().for_each(used);
-        e.touches.entry(*buf).or_default().insert(Kind::Write);
-        bounds.lives(p.info(*buf));
+    if let Some(buf) = walk::brings(s) {
+        p.info(buf).shape.iter().for_each(used);
+        e.touches.entry(buf).or_default().insert(Kind::Write);
+        bounds.lives(p.info(buf));
     }
     walk::accesses(s, &mut |b, access, index| {
         let kind = match access {
@@ -96,6 +96,16 @@ fn collect(p: &Proc, bounds: &mut Bounds, s: &Stmt, e: &mut Effects) {
                 bounds.forget(start);
             }
         }
+        // It may fail, and it may look at whatever this procedure has put into the region.
+        Stmt::Call { .. } => {
+            e.checks = true;
+            for (k, _) in p.bufs.iter().enumerate().filter(|(_, b)| b.kind == BufKind::Kept) {
+                e.touches.entry(Buf(k as u32)).or_default().insert(Kind::Read);
+            }
+        }
+        Stmt::Reserve { .. } => e.checks = true,
+        // As a load: what it shows must have been written.
+        Stmt::View { .. } => e.wild = true,
         Stmt::Let { .. }
         | Stmt::Load { .. }
         | Stmt::Store { .. }

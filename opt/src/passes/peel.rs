@@ -47,6 +47,7 @@ fn overwrites(p: &mut Proc, options: &Options, s: &mut Stmt, buf: Buf, value: Op
         Stmt::Fill { .. } => true,
         Stmt::Copy { dst, .. } => *dst == buf,
         Stmt::Argsort { perm, .. } => *perm == buf,
+        Stmt::Call { args, .. } => args.contains(&Argument::Out(buf)),
         Stmt::For(l) => {
             let Some(index) = covered(p, l, buf, &mut vec![]) else { return false };
             let mut same = true;
@@ -67,7 +68,9 @@ fn overwrites(p: &mut Proc, options: &Options, s: &mut Stmt, buf: Buf, value: Op
         | Stmt::Alloc { .. }
         | Stmt::While(_)
         | Stmt::If(_)
-        | Stmt::Check { .. } => false,
+        | Stmt::Check { .. }
+        | Stmt::Reserve { .. }
+        | Stmt::View { .. } => false,
     }
 }
 
@@ -89,7 +92,10 @@ fn covered(p: &Proc, l: &For, buf: Buf, nest: &mut Vec<(Val, Operand)>) -> Optio
         | Stmt::Copy { .. }
         | Stmt::While(_)
         | Stmt::Check { .. }
-        | Stmt::Argsort { .. } => None,
+        | Stmt::Argsort { .. }
+        | Stmt::Call { .. }
+        | Stmt::Reserve { .. }
+        | Stmt::View { .. } => None,
     }
 }
 
@@ -117,7 +123,10 @@ fn in_arms(i: &If, buf: Buf) -> Option<Vec<Operand>> {
             | Stmt::For(_)
             | Stmt::While(_)
             | Stmt::Check { .. }
-            | Stmt::Argsort { .. } => None,
+            | Stmt::Argsort { .. }
+            | Stmt::Call { .. }
+            | Stmt::Reserve { .. }
+            | Stmt::View { .. } => None,
         })
     };
     match (first(&i.then), first(&i.els)) {
@@ -163,6 +172,9 @@ fn store_first(
         | Stmt::Copy { .. }
         | Stmt::While(_)
         | Stmt::Check { .. }
-        | Stmt::Argsort { .. } => (),
+        | Stmt::Argsort { .. }
+        | Stmt::Call { .. }
+        | Stmt::Reserve { .. }
+        | Stmt::View { .. } => (),
     }
 }

@@ -47,14 +47,17 @@ fn block(p: &mut Proc, options: &Options, bounds: &mut Bounds, stmts: Block) -> 
                 }
             }
             Stmt::Check { cond, .. } => bounds.assume(*cond, true),
-            Stmt::Alloc { buf } => bounds.lives(p.info(*buf)),
+            Stmt::Alloc { buf } | Stmt::Reserve { buf, .. } | Stmt::View { buf, .. } => {
+                bounds.lives(p.info(*buf))
+            }
             Stmt::Let { .. }
             | Stmt::Load { .. }
             | Stmt::Store { .. }
             | Stmt::Accum { .. }
             | Stmt::Fill { .. }
             | Stmt::Copy { .. }
-            | Stmt::Argsort { .. } => (),
+            | Stmt::Argsort { .. }
+            | Stmt::Call { .. } => (),
         }
         out.push(s);
     }
@@ -137,6 +140,9 @@ fn to_register(s: &mut Stmt, of: Buf, register: Buf) {
         | Stmt::While(_)
         | Stmt::If(_)
         | Stmt::Check { .. }
-        | Stmt::Argsort { .. } => (),
+        | Stmt::Argsort { .. }
+        | Stmt::Call { .. }
+        | Stmt::Reserve { .. }
+        | Stmt::View { .. } => (),
     }
 }

@@ -34,9 +34,13 @@ type Values = BTreeMap<Buf, Operand>;
 fn promoted(p: &Proc, body: &Block) -> BTreeSet<Buf> {
     let (mut out, mut kept) = (BTreeSet::new(), BTreeSet::new());
     walk::each(body, &mut |s| {
+        // What a call reads or writes lies in memory.
+        let called = matches!(s, Stmt::Call { .. });
         walk::accesses(s, &mut |b, _, _| {
             let info = p.info(b);
-            if info.shape.is_empty() && info.kind != BufKind::In {
+            if called {
+                kept.insert(b);
+            } else if info.shape.is_empty() && matches!(info.kind, BufKind::Out | BufKind::Local) {
                 out.insert(b);
             }
         });
@@ -167,7 +171,10 @@ impl Promotion<'_> {
             | Stmt::Fill { .. }
             | Stmt::Copy { .. }
             | Stmt::Check { .. }
-            | Stmt::Argsort { .. } => out.push(s),
+            | Stmt::Argsort { .. }
+            | Stmt::Call { .. }
+            | Stmt::Reserve { .. }
+            | Stmt::View { .. } => out.push(s),
         }
     }
 

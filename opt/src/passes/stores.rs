@@ -70,7 +70,10 @@ fn element(s: &Stmt) -> Option<(Buf, &Vec<Operand>)> {
         | Stmt::While(_)
         | Stmt::If(_)
         | Stmt::Check { .. }
-        | Stmt::Argsort { .. } => None,
+        | Stmt::Argsort { .. }
+        | Stmt::Call { .. }
+        | Stmt::Reserve { .. }
+        | Stmt::View { .. } => None,
     }
 }
 

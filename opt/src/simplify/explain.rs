@@ -4,9 +4,8 @@ use super::extract::Choice;
 use super::facts::{FOLD, Facts, Graph};
 use super::node::Node;
 use super::{Options, Simplifier};
-use crate::rules;
+use crate::{Normal, rules};
 use egg::{FlatTerm, Id, RecExpr, Rewrite};
-use lang::core::Def;
 use lang::name::Var;
 use std::collections::HashMap;
 
@@ -35,11 +34,11 @@ pub struct Step {
 const LARGEST: u64 = 400;
 
 /// The proofs of a simplification, in the order of the regions. Each is checked against the rules.
-pub fn explain(def: &Def, options: &Options) -> Vec<Proof> {
+pub fn explain(normal: &Normal, options: &Options) -> Vec<Proof> {
     lang::big_stack::run(|| {
-        let mut s = Simplifier::new(def, options);
+        let mut s = Simplifier::new(&normal.entry, &normal.callees(), options);
         s.proofs = Some(vec![]);
-        s.definition(def);
+        s.definition(&normal.entry);
         s.proofs.unwrap_or_default()
     })
 }

@@ -21,7 +21,7 @@ mod tidy;
 pub use crate::rules::Level;
 pub use explain::{Proof, Step, explain};
 
-use crate::rules;
+use crate::{Normal, rules};
 use anf::{Atom, Item, Skeleton};
 use canon::Code;
 use egg::Rewrite;
@@ -55,12 +55,17 @@ impl Default for Options {
     }
 }
 
-/// An equal definition of no higher cost.
-pub fn simplify(def: &Def, options: &Options) -> Def {
-    lang::big_stack::run(|| {
-        let mut s = Simplifier::new(def, options);
-        s.definition(def)
-    })
+/// An equal entry point, and equal definitions that it calls, of no higher cost.
+pub fn simplify(normal: &Normal, options: &Options) -> Normal {
+    let program = normal.callees();
+    let callees = normal.callees.iter();
+    let callees = callees.map(|(name, def)| (name.clone(), Arc::new(definition(def, &program, options))));
+    Normal { entry: definition(&normal.entry, &program, options), callees: callees.collect() }
+}
+
+/// An equal definition of no higher cost; the program has what it calls.
+pub fn definition(def: &Def, program: &Program, options: &Options) -> Def {
+    lang::big_stack::run(|| Simplifier::new(def, program, options).definition(def))
 }
 
 struct Simplifier<'o> {
@@ -86,7 +91,7 @@ struct Simplifier<'o> {
 }
 
 impl Simplifier<'_> {
-    fn new<'o>(def: &Def, options: &'o Options) -> Simplifier<'o> {
+    fn new<'o>(def: &Def, program: &Program, options: &'o Options) -> Simplifier<'o> {
         let mut binders = Binders::default();
         for n in &def.sizes {
             binders.scope.bind(n, &Type::Int);
@@ -101,7 +106,7 @@ impl Simplifier<'_> {
             options,
             supply: def.supply.clone(),
             scope: binders.scope,
-            program: Program::default(),
+            program: program.clone(),
             tables: Tables::default(),
             codes: vec![],
             code_numbers: HashMap::new(),

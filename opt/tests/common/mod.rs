@@ -7,6 +7,7 @@ use lang::types::Mode;
 
 /// D, as normalisation asks for it.
 pub fn derive(
+    program: &mut Program,
     mode: Mode,
     x: &Binder,
     body: &Tm,
@@ -14,7 +15,5 @@ pub fn derive(
     site: &Site,
     supply: &mut Supply,
 ) -> Result<Tm, opt::Error> {
-    let mut none = Program::default();
-    ad::derive_lambda(&mut none, x, body, scope, mode, site, supply)
-        .map_err(|e| opt::Error::bug(e.to_string()))
+    ad::derive_lambda(program, x, body, scope, mode, site, supply).map_err(|e| opt::Error::bug(e.to_string()))
 }

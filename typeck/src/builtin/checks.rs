@@ -45,6 +45,12 @@ pub const ROWS: &[Row] = &[
         body: Core(|cx, g| check(cx, g, Failure::TooDeep)),
         doc: "the value, or the error that a recursion is too deep",
     },
+    Row {
+        name: "check_room",
+        header: "['a] (holds : bool) (limit : int) (value : 'a) : 'a",
+        body: Core(|cx, g| check(cx, g, Failure::RegionFull)),
+        doc: "the value, or the error that the derivative of a recursion keeps too much",
+    },
 ];
 
 fn check(_: &mut Elaborate, g: Given, failure: Failure) -> Tm {

@@ -183,6 +183,26 @@ impl<'a> Numbering<'a> {
                 self.bounds.lives(self.p.info(buf));
                 self.top().out.push(s);
             }
+            Stmt::Reserve { dst, buf, .. } => {
+                self.homes.insert(buf, self.scopes.len() - 1);
+                self.written(buf);
+                self.home.insert(dst, self.scopes.len() - 1);
+                self.bounds.lives(self.p.info(buf));
+                self.top().out.push(s);
+            }
+            Stmt::View { buf, .. } => {
+                self.homes.insert(buf, self.scopes.len() - 1);
+                self.bounds.lives(self.p.info(buf));
+                self.top().out.push(s);
+            }
+            Stmt::Call { .. } => {
+                walk::accesses(&s, &mut |b, access, _| {
+                    if access != Access::Read {
+                        self.written(b);
+                    }
+                });
+                self.top().out.push(s);
+            }
             Stmt::Accum { buf, .. } | Stmt::Copy { dst: buf, .. } | Stmt::Argsort { perm: buf, .. } => {
                 self.written(buf);
                 self.top().out.push(s);

@@ -100,6 +100,15 @@ impl<'a, 'b> Coder<'a, 'b> {
                 self.total = false;
                 self.words.extend([8, *failure as u64]);
             }
+            // Twice is not once.
+            Stmt::Call { callee, .. } => {
+                (self.pure, self.total) = (false, false);
+                self.words.extend([12, *callee as u64]);
+            }
+            Stmt::Reserve { .. } | Stmt::View { .. } => {
+                (self.pure, self.total) = (false, false);
+                self.words.push(13);
+            }
             Stmt::For(l) => {
                 self.words.extend([9, l.down.into()]);
                 self.operand(l.extent);
