@@ -88,6 +88,7 @@ pages! {
     "E0804"
     "E0805"
     "E0806"
+    "E0807"
 }
 
 pub fn page(code: &str) -> Option<&'static str> {
