@@ -1,7 +1,7 @@
 //! Normalising linear terms: known maps are applied, environments and tuples come apart, structural zeros vanish.
 //! Every step is an instance of a law of chad.md §2 (β for ⊸, products; homomorphism laws for 0̲).
 
-use super::value::{Env, LV, V, env_depth};
+use super::value::{Env, LV, V};
 use super::{Item, Normaliser};
 use crate::Error;
 use im::OrdMap;
@@ -41,7 +41,7 @@ impl Normaliser<'_> {
             LinTerm::Coproj { env: ety, up, term } => {
                 let ety = self.lty(ety, env)?;
                 let lv = self.lin(term, env)?;
-                let level = env_depth(&ety) - 1 - up;
+                let level = self.depth(&ety) - 1 - up;
                 Ok(if lv.is_zero() { LV::Zero(ety) } else { LV::Env(ety, OrdMap::unit(level, lv)) })
             }
             LinTerm::EnvProj { up, term } => {
@@ -213,7 +213,7 @@ impl Normaliser<'_> {
         }
         let mut leaves = vec![];
         let shape = self.unify(&va, &vb, &mut leaves);
-        let arm = |n: &Self, pick: fn(&(LV, LV)) -> &LV, items: Vec<Item>| {
+        let arm = |n: &mut Self, pick: fn(&(LV, LV)) -> &LV, items: Vec<Item>| {
             let parts: Vec<Lin> = leaves.iter().map(|l| n.reify_lin(pick(l))).collect();
             wrap_lin(items, one_or_tuple(parts))
         };
@@ -251,7 +251,7 @@ impl Normaliser<'_> {
     }
 
     /// Whether a linear value uses a Cartesian variable.
-    pub(super) fn mentions(&self, lv: &LV, i: &Var) -> bool {
+    pub(super) fn mentions(&mut self, lv: &LV, i: &Var) -> bool {
         lang::walk::free_vars_lin(&self.reify_lin(lv)).contains(i)
     }
 }

@@ -11,6 +11,7 @@
 mod abstraction;
 mod calls;
 mod cartesian;
+mod environment;
 pub mod linear;
 mod linear_loop;
 mod residual;
@@ -53,8 +54,7 @@ pub struct Normaliser<'p> {
     /// Types of every variable bound in the normal form.
     types: HashMap<Var, Type>,
     ltypes: HashMap<Var, LType>,
-    /// Linear tuple types by address (kept alive here): whether they are closed.
-    closed: HashMap<usize, (std::sync::Arc<[LType]>, bool)>,
+    known: environment::Known,
     marks: usize,
     used_marks: RefCell<BTreeSet<usize>>,
     /// The bounds of the indices made.
@@ -117,7 +117,7 @@ impl<'p> Normaliser<'p> {
             regions: vec![],
             types: HashMap::new(),
             ltypes: HashMap::new(),
-            closed: HashMap::new(),
+            known: environment::Known::default(),
             marks: 0,
             used_marks: RefCell::new(BTreeSet::new()),
             bounds: HashMap::new(),
@@ -234,33 +234,6 @@ impl<'p> Normaliser<'p> {
         m.error.map_or(Ok(t), Err)
     }
 
-    fn lty(&mut self, t: &LType, env: &Env) -> Result<LType, Error> {
-        if self.is_closed(t) {
-            return Ok(t.clone());
-        }
-        let mut m = TypesUnder { n: self, env, error: None };
-        let t = lang::walk::Mapper::lty(&mut m, t);
-        m.error.map_or(Ok(t), Err)
-    }
-
-    /// No size in the type mentions a variable. Environments share their tails, and are looked at once.
-    fn is_closed(&mut self, t: &LType) -> bool {
-        match t {
-            LType::Real => true,
-            LType::Tuple(ts) => {
-                let key = ts.as_ptr() as usize;
-                if let Some((_, closed)) = self.closed.get(&key) {
-                    return *closed;
-                }
-                let closed = ts.iter().all(|t| self.is_closed(t));
-                self.closed.insert(key, (ts.clone(), closed));
-                closed
-            }
-            LType::Array(n, t) => n.vars().next().is_none() && self.is_closed(t),
-            LType::Sum(_) | LType::Power(..) | LType::Copower(..) | LType::Param(_) => false,
-        }
-    }
-
     /// The result of an entry point: data as it is, linear maps as λ̲ in normal form.
     fn reify_result(&mut self, v: V) -> Result<Tm, Error> {
         Ok(match v {
@@ -297,11 +270,6 @@ impl lang::walk::Mapper for TypesUnder<'_, '_> {
     fn lty(&mut self, t: &LType) -> LType {
         sums::lowered_lin(&lang::walk::map_ltype(self, t))
     }
-}
-
-/// The type of the slot at a level (from the bottom) of an environment.
-pub fn value_slot(env: &LType, level: usize) -> LType {
-    lang::typing::env_slot(env, value::env_depth(env) - 1 - level).clone()
 }
 
 /// The lets of a region around its result; linear lets cannot occur.

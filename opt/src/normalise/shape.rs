@@ -1,7 +1,7 @@
 //! Linear values taken apart: sums, components, terms, common shapes.
 
 use super::linear::{is_path, one_or_tuple_type};
-use super::value::{LV, env_depth};
+use super::value::LV;
 use super::{Item, Normaliser};
 use crate::Error;
 use im::OrdMap;
@@ -18,6 +18,16 @@ impl Normaliser<'_> {
             (a, LV::Marked(m, ty, r)) => LV::Marked(m, ty, Rc::new(self.plus(a, (*r).clone())?)),
             (a, b) if b.is_zero() => a,
             (a, b) if a.is_zero() => b,
+            (LV::Env(ty, a), LV::Env(_, mut b)) if a.len() < b.len() => {
+                for (k, u) in a {
+                    let sum = match b.remove(&k) {
+                        Some(v) => self.plus(u, v)?,
+                        None => u,
+                    };
+                    b.insert(k, sum);
+                }
+                LV::Env(ty, b)
+            }
             (LV::Env(ty, mut a), LV::Env(_, b)) => {
                 for (k, v) in b {
                     let sum = match a.remove(&k) {
@@ -62,7 +72,7 @@ impl Normaliser<'_> {
             LV::Zero(LType::Tuple(ts)) => LV::Zero(ts[i].clone()),
             LV::Env(ty, mut slots) => {
                 let LType::Tuple(ts) = &ty else { unreachable!("compiler bug: an environment is a pair") };
-                let top = env_depth(&ty) - 1;
+                let top = self.depth(&ty) - 1;
                 let slot = slots.remove(&top);
                 match i {
                     0 if slots.is_empty() => LV::Zero(ts[0].clone()),
@@ -85,13 +95,13 @@ impl Normaliser<'_> {
         })
     }
 
-    pub fn reify_lin(&self, lv: &LV) -> Lin {
+    pub fn reify_lin(&mut self, lv: &LV) -> Lin {
         match lv {
             LV::Zero(ty) => make::zero(ty.clone()),
             LV::Term(t, _) => t.clone(),
             LV::Tuple(vs) => make::tuple(vs.iter().map(|v| self.reify_lin(v)).collect::<Vec<_>>()),
             LV::Env(ty, slots) => {
-                let depth = env_depth(ty);
+                let depth = self.depth(ty);
                 let terms = slots
                     .iter()
                     .filter(|(_, v)| !v.is_zero())
@@ -144,7 +154,8 @@ impl Normaliser<'_> {
                 let first = matches!(a, LV::Env(..));
                 let mut slots = vec![];
                 for k in x.keys().chain(y.keys().filter(|k| !x.contains_key(*k))) {
-                    let zero = LV::Zero(super::value_slot(ty, *k));
+                    let up = self.depth(ty) - 1 - k;
+                    let zero = LV::Zero(lang::typing::env_slot(ty, up).clone());
                     let (u, v) = (x.get(k).unwrap_or(&zero), y.get(k).unwrap_or(&zero));
                     let (u, v) = if first { (u, v) } else { (v, u) };
                     slots.push((*k, self.unify(u, v, leaves)));

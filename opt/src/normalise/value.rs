@@ -148,14 +148,6 @@ impl V {
     }
 }
 
-/// How many binders an environment type has.
-pub fn env_depth(env: &LType) -> usize {
-    match env {
-        LType::Tuple(ts) if ts.len() == 2 => 1 + env_depth(&ts[0]),
-        _ => 0,
-    }
-}
-
 impl LV {
     pub fn unit() -> LV {
         LV::Tuple(Rc::from([]))
