@@ -3,6 +3,7 @@
 
 use crate::codes;
 use crate::report::{Problem, Source, Stop};
+use lang::big_stack;
 use lang::diag::{Diagnostic, Span};
 use std::panic::{self, AssertUnwindSafe};
 use std::sync::{Arc, Mutex};
@@ -15,9 +16,6 @@ struct Caught {
 }
 
 static CAUGHT: Mutex<Caught> = Mutex::new(Caught { message: None, place: None });
-
-/// Stack of rayon's workers. Only touched pages cost memory.
-const WORKER_STACK: usize = 1 << 28;
 
 /// Does `work`; a compiler bug in it is blamed on this place.
 pub fn working_on<T>(source: &Arc<Source>, span: Span, work: impl FnOnce() -> T) -> T {
@@ -42,9 +40,19 @@ pub fn run<T: Send>(work: impl FnOnce() -> Result<T, Stop> + Send) -> Result<T, 
             caught.message.get_or_insert(format!("{message}{at}"));
         }
     }));
-    // The pool may exist already, in a process that embeds this crate; its stack is then its own.
-    let _ = rayon::ThreadPoolBuilder::new().stack_size(WORKER_STACK).build_global();
-    panic::catch_unwind(AssertUnwindSafe(|| lang::big_stack::run(work))).unwrap_or_else(|_| Err(bug()))
+    workers();
+    panic::catch_unwind(AssertUnwindSafe(|| big_stack::run(work))).unwrap_or_else(|_| Err(bug()))
+}
+
+/// Rayon's workers with big stacks of their own, so that what they do needs no further thread. The pool may exist already, in a process
+/// that embeds this crate; its stacks are then its own.
+fn workers() {
+    for size in big_stack::SIZES {
+        let pool = rayon::ThreadPoolBuilder::new().stack_size(size);
+        if pool.start_handler(move |_| big_stack::adopt(size)).build_global().is_ok() {
+            return;
+        }
+    }
 }
 
 fn bug() -> Stop {
@@ -69,7 +77,7 @@ mod tests {
     fn a_panic_on_another_thread_is_a_problem_with_a_place() {
         let source = Arc::new(Source { path: "a.ad".into(), text: "def f = 1".into() });
         let stop = run(|| -> Result<(), Stop> {
-            working_on(&source, Span::new(0, 5), || lang::big_stack::run(|| panic!("impossible {}", 1)))
+            working_on(&source, Span::new(0, 5), || big_stack::run(|| panic!("impossible {}", 1)))
         });
         let Err(Stop::Problems(problems)) = stop else { panic!("{stop:?}") };
         let diagnostic = &problems[0].diagnostic;

@@ -2,6 +2,7 @@
 //! one (the language's rule), so this is a matter of lines. Each item then parses, and is checked, by itself: an edit touches one
 //! item's text, and an error in one item cannot spoil the next.
 
+use std::collections::HashMap;
 use std::ops::Range;
 
 /// Words that begin an item.
@@ -20,6 +21,7 @@ pub struct ItemKey {
 pub fn split(text: &str) -> Vec<(ItemKey, Range<usize>)> {
     let mut items: Vec<(ItemKey, Range<usize>)> = vec![];
     let mut doc: Option<usize> = None;
+    let mut named = HashMap::new();
     let mut at = 0;
     for line in text.split_inclusive('\n') {
         let start = at;
@@ -37,7 +39,7 @@ pub fn split(text: &str) -> Vec<(ItemKey, Range<usize>)> {
             match (word, items.last_mut()) {
                 (None, Some((_, place))) => place.end = end,
                 (word, _) => {
-                    let key = key(word.unwrap_or(""), words, &items);
+                    let key = key(word.unwrap_or(""), words, &mut named);
                     items.push((key, doc.unwrap_or(start)..end));
                 }
             }
@@ -48,17 +50,20 @@ pub fn split(text: &str) -> Vec<(ItemKey, Range<usize>)> {
     if let Some(start) = doc {
         match items.last_mut() {
             Some((_, place)) => place.end = text.trim_end().len(),
-            None => items.push((key("", "", &[]), start..text.trim_end().len())),
+            None => items.push((key("", "", &mut named), start..text.trim_end().len())),
         }
     }
     items
 }
 
-fn key(word: &str, line: &str, before: &[(ItemKey, Range<usize>)]) -> ItemKey {
+/// The key of the item that begins with this line; `named` counts those before it by word and name.
+fn key<'t>(word: &'t str, line: &'t str, named: &mut HashMap<(&'t str, &'t str), usize>) -> ItemKey {
     let name = line.split_whitespace().skip(1).find(|w| *w != "rec").unwrap_or("");
-    let name: String = name.chars().take_while(|c| c.is_alphanumeric() || *c == '_' || *c == '\'').collect();
-    let nth = before.iter().filter(|(k, _)| k.word == word && k.name == name).count();
-    ItemKey { word: word.into(), name, nth }
+    let name = name.split(|c: char| !(c.is_alphanumeric() || c == '_' || c == '\'')).next().unwrap_or("");
+    let before = named.entry((word, name)).or_insert(0);
+    let nth = *before;
+    *before += 1;
+    ItemKey { word: word.into(), name: name.into(), nth }
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::session::{Db, SourceFile};
 use lang::core;
 use lang::diag::Diagnostic;
 use lang::surface::{self, ItemKind};
+use std::iter::repeat;
 use std::sync::Arc;
 use typeck::Signatures;
 use typeck::modules::{self, Interface, Link};
@@ -48,13 +49,6 @@ pub fn parse<'db>(db: &'db dyn Db, item: Item<'db>) -> Arc<Parsed> {
     Arc::new(Parsed { file, diagnostics })
 }
 
-/// The whole file parsed at once, with the file's own spans: what the signatures are read from.
-#[salsa::tracked(no_eq)]
-fn whole(db: &dyn Db, file: SourceFile) -> Arc<Parsed> {
-    let (file, diagnostics) = surface::parser::parse(file.text(db));
-    Arc::new(Parsed { file, diagnostics })
-}
-
 /// The signatures of a file and what is wrong with headers, in the file's own spans.
 #[salsa::tracked(no_eq)]
 pub fn headers(db: &dyn Db, file: SourceFile) -> Headers {
@@ -63,7 +57,11 @@ pub fn headers(db: &dyn Db, file: SourceFile) -> Headers {
         Target::Broken(fault) => Link::Broken(fault.clone()),
     });
     let links: Vec<Link> = links.collect();
-    let (signatures, diagnostics) = typeck::signatures(&whole(db, file).file, file.module(db), &links);
+    let items = items(db, file).iter();
+    let parsed: Vec<_> = items.map(|item| (parse(db, *item).clone(), item.start(db))).collect();
+    let parts: Vec<_> =
+        parsed.iter().flat_map(|(p, start)| p.file.items.iter().zip(repeat(*start))).collect();
+    let (signatures, diagnostics) = typeck::signatures_of(&parts, file.module(db), &links);
     Headers { signatures: Arc::new(signatures), diagnostics }
 }
 
@@ -96,7 +94,8 @@ pub struct Exported {
 
 #[salsa::tracked]
 pub fn exported(db: &dyn Db, file: SourceFile) -> Exported {
-    let incomplete = whole(db, file).file.items.iter().any(|item| item.kind == ItemKind::Error);
+    let mut items = items(db, file).iter().flat_map(|item| &parse(db, *item).file.items);
+    let incomplete = items.any(|item| item.kind == ItemKind::Error);
     Exported { interface: Arc::new(modules::interface(&known(db, file).signatures, incomplete)) }
 }
 
@@ -252,5 +251,27 @@ mod tests {
         all(&db);
         let log = look(&db);
         assert_eq!((count(&log, "check("), count(&log, "headers(")), (5, 2), "{log:?}");
+    }
+    #[test]
+    fn what_an_edit_costs_does_not_depend_on_the_file_s_length() {
+        for definitions in [10, 100, 1000] {
+            let each = |k: usize| format!("def f{k} (x : real) : real = x + {k}.0 * f{} x\n", k + 1);
+            let last = format!("def f{definitions} (x : real) : real = x\n");
+            let text: String = (0..definitions).map(each).chain([last]).collect();
+            let (mut db, look) = observed();
+            let file = source(&db, "", &text, vec![]);
+            let run = |db: &Compiler| {
+                assert!(db.check(file).is_ok());
+                let log = look(db);
+                ["items", "parse", "headers", "known", "check("].map(|query| count(&log, query))
+            };
+            let all = definitions + 1;
+            assert_eq!(run(&db), [1, all, 1, 1, all]);
+            // One body, which moves everything after it.
+            db.edit(file, &text.replacen("x + 0.0", "x + 10.0 / x", 1));
+            assert_eq!(run(&db), [1, 1, 1, 1, 1]);
+            // Nothing.
+            assert_eq!(run(&db), [0, 0, 0, 0, 0]);
+        }
     }
 }

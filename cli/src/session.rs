@@ -2,12 +2,14 @@
 
 use crate::data::given::read_text;
 use crate::modules::{Loader, Target};
+use crate::queries::Item;
 use crate::report::{Problem, Source, Stop};
 use crate::{guard, queries};
 use lang::core::Program;
 use lang::diag::{Diagnostic, Site, Span};
 use lang::name::Name;
 use rayon::prelude::*;
+use salsa::Setter;
 use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -63,17 +65,13 @@ impl CheckedFile {
     /// A site as a place in a text; None in a definition that no file has.
     pub fn place(&self, site: &Site) -> Option<(Arc<Source>, Span)> {
         let base = self.bases.get(&site.def)?;
-        Some((self.home(modules::parts(&site.def).0), shift(site.span, *base)))
+        Some((self.home(modules::parts(&site.def).0), site.span.shifted(*base)))
     }
 
     /// The source of the file with this identity.
     pub fn home(&self, module: &str) -> Arc<Source> {
         self.sources.get(module).unwrap_or(&self.source).clone()
     }
-}
-
-fn shift(span: Span, by: u32) -> Span {
-    Span { start: span.start + by, end: span.end + by }
 }
 
 impl Compiler {
@@ -109,6 +107,11 @@ impl Compiler {
         out.push(file);
     }
 
+    /// The file has another text from now on. Its imports are those it had.
+    pub fn edit(&mut self, file: SourceFile, text: &str) {
+        file.set_text(self).to(text.into());
+    }
+
     /// Parses and checks a file and what it imports, their items side by side.
     pub fn check(&self, file: SourceFile) -> Result<CheckedFile, Stop> {
         let mut files = vec![];
@@ -117,6 +120,15 @@ impl Compiler {
             Arc::new(Source { path: file.path(self).to_string(), text: file.text(self).to_string() })
         };
         let sources: Vec<Arc<Source>> = files.iter().map(source).collect();
+        let mut items = vec![];
+        for (f, source) in files.iter().zip(&sources) {
+            // The tests of what is imported are its own business.
+            let items_of =
+                queries::items(self, *f).iter().filter(|i| *f == file || i.key(self).word != "test");
+            items.extend(items_of.map(|item| (*f, source, *item)));
+        }
+        // Parsed first, so that the signatures, which one thread collects, find every item's syntax.
+        let parsed = self.each(&items, |db, _, item| queries::parse(db, item).clone());
         let mut problems = vec![];
         let mut checked = CheckedFile {
             source: sources[sources.len() - 1].clone(),
@@ -126,36 +138,18 @@ impl Compiler {
             sources: files.iter().map(|f| f.module(self).to_string()).zip(sources.iter().cloned()).collect(),
             bases: HashMap::new(),
         };
-        let mut items = vec![];
         for (f, source) in files.iter().zip(&sources) {
             for diagnostic in &queries::headers(self, *f).diagnostics {
                 problems.push(Problem { source: Some(source.clone()), diagnostic: diagnostic.clone() });
             }
-            // The tests of what is imported are its own business.
-            let items_of =
-                queries::items(self, *f).iter().filter(|i| *f == file || i.key(self).word != "test");
-            items.extend(items_of.map(|item| (*f, source, *item)));
         }
-        let found: Vec<_> = items
-            .par_iter()
-            .map_with(self.clone(), |db, (file, source, item)| {
-                let (start, length) = (item.start(db), item.text(db).len() as u32);
-                let whole = Span { start, end: start + length };
-                guard::working_on(source, whole, || {
-                    (
-                        *source,
-                        start,
-                        queries::parse(db, *item).clone(),
-                        queries::check(db, *file, *item).clone(),
-                    )
-                })
-            })
-            .collect();
-        for (source, start, parsed, item) in found {
+        let found = self.each(&items, |db, file, item| queries::check(db, file, item).clone());
+        for (((_, source, item), parsed), found) in items.iter().zip(parsed).zip(found) {
+            let (start, item) = (item.start(self), found);
             for d in parsed.diagnostics.iter().chain(&item.diagnostics) {
-                let labels = d.labels.iter().map(|(span, text)| (shift(*span, start), text.clone()));
-                let diagnostic = Diagnostic { labels: labels.collect(), ..d.clone() };
-                problems.push(Problem { source: Some(source.clone()), diagnostic });
+                let mut diagnostic: Diagnostic = d.clone();
+                diagnostic.shift(start);
+                problems.push(Problem { source: Some((*source).clone()), diagnostic });
             }
             for def in &item.defs {
                 checked.bases.entry(def.name.clone()).or_insert(start + item.base);
@@ -163,9 +157,21 @@ impl Compiler {
             }
             if let Some(test) = &item.test {
                 checked.bases.entry(test.def.name.clone()).or_insert(start + item.base);
-                checked.tests.push(TestCase { span: shift(test.span, start), ..test.clone() });
+                checked.tests.push(TestCase { span: test.span.shifted(start), ..test.clone() });
             }
         }
         if problems.is_empty() { Ok(checked) } else { Err(Stop::Problems(problems)) }
+    }
+    /// Asks a query of every item, side by side.
+    fn each<T: Send>(
+        &self,
+        items: &[(SourceFile, &Arc<Source>, Item)],
+        query: impl Fn(&Compiler, SourceFile, Item) -> T + Sync,
+    ) -> Vec<T> {
+        let one = |db: &mut Compiler, (file, source, item): &(SourceFile, &Arc<Source>, Item)| {
+            let (start, length) = (item.start(db), item.text(db).len() as u32);
+            guard::working_on(source, Span { start, end: start + length }, || query(db, *file, *item))
+        };
+        items.par_iter().map_with(self.clone(), one).collect()
     }
 }

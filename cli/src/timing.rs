@@ -13,7 +13,7 @@ pub fn switch_on() {
 }
 
 /// The processor time that all threads of this process have used.
-fn used() -> Duration {
+pub fn used() -> Duration {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the call writes the time to the place it is given.
     match unsafe { libc::clock_gettime(libc::CLOCK_PROCESS_CPUTIME_ID, &mut t) } {

@@ -5,13 +5,13 @@ use std::cell::Cell;
 use std::sync::{Mutex, PoisonError};
 
 /// Tried in this order: a machine that overcommits nothing may refuse the first.
-const SIZES: [usize; 4] = [4 << 30, 1 << 30, 256 << 20, 64 << 20];
+pub const SIZES: [usize; 4] = [4 << 30, 1 << 30, 256 << 20, 64 << 20];
 
 /// What must remain below the mark at which [`low`] says so.
 const RESERVE: usize = 2 << 20;
 
 thread_local! {
-    /// The address below which this thread's stack counts as used up; 0 on a thread that [`run`] did not start.
+    /// The address below which this thread's stack counts as used up; 0 on a thread whose stack is not big.
     static FLOOR: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -31,7 +31,7 @@ fn on_new_stack<R: Send>(sizes: &[usize], f: impl FnOnce() -> R + Send) -> R {
     std::thread::scope(|scope| {
         for &size in sizes {
             let body = move || {
-                FLOOR.set(here().saturating_sub(size - RESERVE));
+                adopt(size);
                 take()()
             };
             if let Ok(thread) = std::thread::Builder::new().stack_size(size).spawn_scoped(scope, body) {
@@ -42,8 +42,13 @@ fn on_new_stack<R: Send>(sizes: &[usize], f: impl FnOnce() -> R + Send) -> R {
     })
 }
 
+/// Makes the stack of this thread count as big, at the thread's beginning: for threads of a pool that have been given so large a one.
+pub fn adopt(size: usize) {
+    FLOOR.set(here().saturating_sub(size - RESERVE));
+}
+
 /// Is the big stack nearly used up? Recursions without a limit of their own ask at each step and stop with an error.
-/// Always false on a thread that [`run`] did not start.
+/// Always false on a thread whose stack is not big.
 pub fn low() -> bool {
     here() < FLOOR.get()
 }

@@ -16,6 +16,10 @@ impl Span {
     pub fn to(self, other: Span) -> Span {
         Span { start: self.start.min(other.start), end: self.end.max(other.end) }
     }
+    /// The same place of a text that begins so many bytes earlier.
+    pub fn shifted(self, by: u32) -> Span {
+        Span { start: self.start + by, end: self.end + by }
+    }
 }
 
 /// Where in the program a run-time failure would be reported: a span relative to the start of the
@@ -62,6 +66,10 @@ impl Diagnostic {
     pub fn label(mut self, span: Span, text: impl Into<String>) -> Diagnostic {
         self.labels.push((span, text.into()));
         self
+    }
+    /// Moves the places to a text that begins so many bytes earlier.
+    pub fn shift(&mut self, by: u32) {
+        self.labels.iter_mut().for_each(|(span, _)| *span = span.shifted(by));
     }
     pub fn help(mut self, text: impl Into<String>) -> Diagnostic {
         self.help = Some(text.into());

@@ -1,5 +1,5 @@
 //! From text to code that runs: processor time by stage, for the gradients of examples/logistic.ad's loss and of a program of twenty
-//! lines, and how it grows with lets, with calls and with lines. Best of a few compilations each, so first-time costs of the process are
+//! lines, how it grows with lets, calls, branches and lines, and what checking long files costs. Best of a few compilations each, so first-time costs of the process are
 //! apart, in the row "first"; the last table runs the command itself, start of the process and all.
 //!
 //! `cargo bench -p tests --bench compile` prints all tables; a word after `--` selects those whose name contains it.
@@ -8,7 +8,9 @@ use cli::args::Engine;
 use cli::embed::Function;
 use cli::entry::Ask;
 use cli::pipeline::Options;
+use cli::session::Compiler;
 use std::time::Duration;
+use tests::generated;
 
 const TYPICAL: &str = "\
 -- A nonlinear least-squares fit with two kinds of features and a robust loss.
@@ -92,28 +94,29 @@ fn growth(title: &str, sizes: &[usize], program: impl Fn(usize) -> String) {
     println!("  by stage: {}", stages.collect::<Vec<_>>().join(", "));
 }
 
-fn chain_of_lets(n: usize) -> String {
-    let lets: String = (1..=n).map(|k| format!("  let a{k} = sin a{} * x in\n", k - 1)).collect();
-    format!("def f (x : real) : real =\n  let a0 = x in\n{lets}  a{n}\n")
-}
-
-fn nested_calls(n: usize) -> String {
-    let defs: String =
-        (1..=n).map(|k| format!("def g{k} (x : real) : real = sin (g{} x) * x\n", k - 1)).collect();
-    format!("def g0 (x : real) : real = x * x\n{defs}def f (x : real) : real = g{n} x\n")
-}
-
-/// Definitions of a few lines with arrays in them, each used once.
-fn lines(n: usize) -> String {
-    let defs = (n / 4).max(1);
-    let mut text = String::new();
-    for k in 0..defs {
-        text += &format!(
-            "def h{k} [n] (x : real^n) : real =\n  let y = map (\\v -> tanh (v * {k}.5)) x in\n  sum [ y[i] * x[i] | i < n ]\n\n"
-        );
+/// Checking files of generated definitions: from the text, and again after an edit of one definition's body.
+fn checks() {
+    println!("\ncheck of generated definitions: milliseconds of processor time, best of 5");
+    println!("{:<18}{:>14}{:>14}", "lines", "first", "after an edit");
+    for lines in [10, 100, 1000, 10_000] {
+        let text = generated::definitions(lines);
+        let edited = text.replacen("+ s |", "- s |", 1);
+        let (mut first, mut again) = (Duration::MAX, Duration::MAX);
+        for _ in 0..5 {
+            let mut db = Compiler::default();
+            let file = db.source("a.ad", &text);
+            let mut timed = |best: &mut Duration, db: &Compiler| {
+                let start = cli::timing::used();
+                assert!(db.check(file).is_ok());
+                *best = (*best).min(cli::timing::used() - start);
+            };
+            timed(&mut first, &db);
+            db.edit(file, &edited);
+            timed(&mut again, &db);
+        }
+        let ms = |t: Duration| t.as_secs_f64() * 1e3;
+        println!("{lines:<18}{:>14.2}{:>14.2}", ms(first), ms(again));
     }
-    let calls: Vec<String> = (0..defs).map(|k| format!("h{k} x")).collect();
-    text + &format!("def f [n] (x : real^n) : real =\n  {}\n", calls.join(" +\n  "))
 }
 
 /// Processor time of the command, run as a process of its own.
@@ -152,14 +155,26 @@ fn main() {
         ];
         table("gradients", &columns);
     }
-    if chosen("lets") {
-        growth("a chain of lets", &[10, 100, 1000], chain_of_lets);
+    let grown: [(&str, &[usize], fn(usize) -> String); 7] = [
+        ("a chain of lets", &[10, 100, 1000], generated::chain_of_lets),
+        ("lets used late", &[10, 100, 1000], generated::lets_used_late),
+        ("nested calls", &[10, 100], generated::nested_calls),
+        ("an array written out", &[10, 100, 1000], generated::written_array),
+        ("a chain of branches", &[10, 100], generated::chain_of_branches),
+        ("nested branches", &[10, 100], generated::nested_branches),
+        ("lines", &[10, 100, 1000], generated::array_definitions),
+    ];
+    for (title, sizes, program) in grown {
+        if chosen(title) {
+            growth(title, sizes, program);
+        }
     }
-    if chosen("calls") {
-        growth("nested calls", &[10, 100], nested_calls);
-    }
-    if chosen("lines") {
-        growth("lines", &[10, 100, 1000], lines);
+    if chosen("check") {
+        let ran = cli::guard::run(|| {
+            checks();
+            Ok(())
+        });
+        assert!(ran.is_ok());
     }
     if chosen("command") {
         println!("\nthe command as a process: milliseconds of processor time, best of 8");

@@ -1,6 +1,7 @@
 //! Harness of the tests that run the command `adc` from outside.
 
 pub mod by_hand;
+pub mod generated;
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -6,7 +6,7 @@ mod signatures;
 
 use definition::{check, test_case};
 pub(crate) use definition::{check_with_scheme, scheme};
-pub use signatures::signatures;
+pub use signatures::{signatures, signatures_of};
 
 use crate::codes;
 use crate::elaborate::{Around, Elaborate, wrap};

@@ -31,4 +31,6 @@ pub mod ty;
 pub mod unify;
 
 pub use env::{Signature, Signatures};
-pub use items::{Checked, Input, TestCase, check_def, check_def_at, check_file, check_test, signatures};
+pub use items::{
+    Checked, Input, TestCase, check_def, check_def_at, check_file, check_test, signatures, signatures_of,
+};

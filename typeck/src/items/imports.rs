@@ -4,12 +4,13 @@ use super::signatures::Collector;
 use super::*;
 use crate::modules::{Fault, Interface, Link, Renaming, local, qualifier};
 use crate::suggest;
-use lang::surface::{Import, Imported};
+use lang::surface::{Import, ImportPath, Imported};
 use std::sync::LazyLock;
 
 /// An import item with where it leads.
 pub(super) struct Importing<'f> {
-    import: &'f Import,
+    /// In the file's own spans.
+    import: Import,
     link: &'f Link,
     qualifier: Option<String>,
 }
@@ -26,9 +27,9 @@ static NOWHERE: LazyLock<Link> = LazyLock::new(|| {
 
 impl<'f> Collector<'f> {
     /// Everything that is imported, under the names it has here. Own names are known before.
-    pub(super) fn imports(&mut self, file: &'f File, links: &'f [Link]) {
-        let items = file.items.iter().filter_map(|item| match &item.kind {
-            ItemKind::Import(import) => Some(import),
+    pub(super) fn imports(&mut self, items: &[(&'f Item, u32)], links: &'f [Link]) {
+        let items = items.iter().filter_map(|(item, base)| match &item.kind {
+            ItemKind::Import(import) => Some(shifted(import.clone(), *base)),
             _ => None,
         });
         let links = links.iter().chain(std::iter::repeat(&*NOWHERE));
@@ -37,7 +38,8 @@ impl<'f> Collector<'f> {
             .map(|(import, link)| {
                 // A list of names stands for itself; a qualifier is then one that is written.
                 let plain = import.names.is_some() && import.alias.is_none();
-                Importing { import, link, qualifier: if plain { None } else { qualifier(import) } }
+                let qualifier = if plain { None } else { qualifier(&import) };
+                Importing { import, link, qualifier }
             })
             .collect();
         for i in &all {
@@ -164,7 +166,7 @@ impl<'f> Collector<'f> {
     }
 
     /// One name of an import's list.
-    fn select(&mut self, i: &Importing<'f>, imported: &'f Imported, renaming: &Renaming) {
+    fn select(&mut self, i: &Importing<'f>, imported: &Imported, renaming: &Renaming) {
         let (name, namespace) = match imported {
             Imported::Value(x) => (x, "value"),
             Imported::Type(x) => (x, "type"),
@@ -200,7 +202,7 @@ impl<'f> Collector<'f> {
             let d = Diagnostic::new(codes::IMPORT_CLASH, format!("`{}` comes from two places", x.node))
                 .label(name.span, "imported here")
                 .label(first, "and here");
-            let q = i.import.alias.as_ref().map_or_else(|| qualifier(i.import), |a| Some(a.node.clone()));
+            let q = i.import.alias.as_ref().map_or_else(|| qualifier(&i.import), |a| Some(a.node.clone()));
             let q = q.unwrap_or_else(|| "m".into());
             self.diags.push(d.help(format!(
                 "leave it out of the list and write `{q}.{}`, with the module imported by name",
@@ -245,6 +247,21 @@ impl<'f> Importing<'f> {
             Link::Broken(_) => None,
         }
     }
+}
+
+/// An import in the spans of a text that begins so many bytes earlier.
+fn shifted(mut import: Import, by: u32) -> Import {
+    let shift = |x: &mut Ident| x.span = x.span.shifted(by);
+    match &mut import.module {
+        ImportPath::File(x) | ImportPath::Module(x) => shift(x),
+    }
+    import.alias.iter_mut().for_each(shift);
+    for name in import.names.iter_mut().flatten() {
+        match name {
+            Imported::Value(x) | Imported::Type(x) => shift(x),
+        }
+    }
+    import
 }
 
 /// A module has no such name, or not as what it is asked for.

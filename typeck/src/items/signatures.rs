@@ -5,20 +5,37 @@ use super::*;
 #[derive(Default)]
 pub(super) struct Collector<'f> {
     pub(super) sigs: Signatures,
+    /// In the file's own spans.
     pub(super) diags: Vec<Diagnostic>,
-    defs: BTreeMap<&'f str, (&'f Def, Vec<String>)>,
+    defs: BTreeMap<&'f str, Declared<'f>>,
     /// Where each name was claimed, after its namespace.
     pub(super) places: HashMap<String, Span>,
 }
 
+/// A definition, where its item's spans count from, and the definitions of its `rec` group.
+#[derive(Clone)]
+struct Declared<'f> {
+    def: &'f Def,
+    base: u32,
+    group: Vec<String>,
+}
+
 impl<'f> Collector<'f> {
-    fn claim(&mut self, name: &Ident, namespace: &str) -> bool {
-        match self.places.insert(format!("{namespace} {}", name.node), name.span) {
+    /// Does what reports in the spans of the item at `base`.
+    fn at(&mut self, base: u32, work: impl FnOnce(&mut Self)) {
+        let before = self.diags.len();
+        work(self);
+        self.diags[before..].iter_mut().for_each(|d| d.shift(base));
+    }
+
+    fn claim(&mut self, name: &Ident, base: u32, namespace: &str) -> bool {
+        let place = name.span.shifted(base);
+        match self.places.insert(format!("{namespace} {}", name.node), place) {
             None => true,
             Some(first) => {
                 self.diags.push(
                     Diagnostic::new(codes::DUPLICATE, format!("`{}` is defined twice", name.node))
-                        .label(name.span, "again here")
+                        .label(place, "again here")
                         .label(first, "first here"),
                 );
                 false
@@ -38,16 +55,17 @@ impl<'f> Collector<'f> {
         );
     }
 
-    fn collect(mut self, file: &'f File, links: &'f [Link]) -> (Signatures, Vec<Diagnostic>) {
+    fn collect(mut self, items: &[(&'f Item, u32)], links: &'f [Link]) -> (Signatures, Vec<Diagnostic>) {
         let mut inputs = vec![];
-        for item in &file.items {
+        for (item, base) in items.iter().copied() {
             match &item.kind {
                 ItemKind::Def { rec, defs } => {
                     let group: Vec<String> =
                         if *rec { defs.iter().map(|d| d.name.node.clone()).collect() } else { vec![] };
                     for d in defs {
-                        if self.claim(&d.name, "value") {
-                            self.defs.insert(&d.name.node, (d, group.clone()));
+                        if self.claim(&d.name, base, "value") {
+                            let declared = Declared { def: d, base, group: group.clone() };
+                            self.defs.insert(&d.name.node, declared);
                         }
                     }
                 }
@@ -55,39 +73,39 @@ impl<'f> Collector<'f> {
                     if matches!(name.node.as_str(), "real" | "int" | "bool") {
                         self.diags.push(
                             Diagnostic::new(codes::DUPLICATE, format!("`{}` is a type already", name.node))
-                                .label(name.span, "cannot be defined again"),
+                                .label(name.span.shifted(base), "cannot be defined again"),
                         );
-                    } else if self.claim(name, "type") {
+                    } else if self.claim(name, base, "type") {
                         let meaning = Meaning::Alias(ty.clone());
                         self.own_type(name, params, meaning);
                     }
                 }
                 ItemKind::Sum { name, params, arms } => {
                     for (k, (c, _)) in arms.iter().enumerate() {
-                        if self.claim(c, "value") {
+                        if self.claim(c, base, "value") {
                             self.sigs.constructors.insert(c.node.clone(), (name.node.clone(), k));
                         }
                     }
-                    if self.claim(name, "type") {
+                    if self.claim(name, base, "type") {
                         self.own_type(name, params, Meaning::Sum(arms.clone()));
                     }
                 }
                 ItemKind::Input { name, params, ty, file } => {
-                    if self.claim(name, "value") {
-                        inputs.push((name, params, ty, file));
+                    if self.claim(name, base, "value") {
+                        inputs.push((name, params, ty, file, base));
                     }
                 }
                 ItemKind::Derivative { name, .. } | ItemKind::Adjoint { name, .. } => {
-                    self.unsupported(name.span, "derivative rules")
+                    self.unsupported(name.span.shifted(base), "derivative rules")
                 }
                 // Imports know what this file has of its own.
                 ItemKind::Import(_) | ItemKind::Test(_) | ItemKind::Error => {}
             }
         }
-        self.imports(file, links);
-        self.check_aliases(file);
-        for (name, params, ty, file) in inputs {
-            self.input(name, params, ty, file.as_ref());
+        self.imports(items, links);
+        self.check_aliases(items);
+        for (name, params, ty, file, base) in inputs {
+            self.at(base, |c| c.input(name, params, ty, file.as_ref()));
         }
         self.definitions();
         (self.sigs, self.diags)
@@ -95,11 +113,16 @@ impl<'f> Collector<'f> {
 
     /// What is wrong with an alias is reported once, even where it is not used: it then stands for nothing. Those that reach themselves
     /// stand for nothing as well.
-    fn check_aliases(&mut self, file: &'f File) {
-        let uses: BTreeMap<&str, Vec<&str>> = file
-            .items
+    fn check_aliases(&mut self, items: &[(&'f Item, u32)]) {
+        let mut bases: HashMap<&str, u32> = HashMap::new();
+        for (item, base) in items {
+            if let ItemKind::Alias { name, .. } | ItemKind::Sum { name, .. } = &item.kind {
+                bases.insert(&name.node, *base);
+            }
+        }
+        let uses: BTreeMap<&str, Vec<&str>> = items
             .iter()
-            .filter_map(|item| match &item.kind {
+            .filter_map(|(item, _)| match &item.kind {
                 ItemKind::Alias { name, ty, .. } => {
                     let mut names = vec![];
                     type_names(ty, &mut names);
@@ -121,14 +144,15 @@ impl<'f> Collector<'f> {
                 let Some(alias) = self.sigs.aliases.get(x).cloned() else { continue };
                 let mut found = vec![];
                 let (scope, _, _) = brackets(&alias.params, &mut Supply::default(), &mut found);
+                if !cyclic {
+                    Types::new(&self.sigs, &mut found).meaning(&alias, &scope);
+                }
+                found.iter_mut().for_each(|d| d.shift(bases[x]));
                 if cyclic {
                     found.push(
                         Diagnostic::new(codes::CYCLIC_ALIAS, format!("the type `{x}` refers to itself"))
                             .label(place, "types are not recursive"),
                     );
-                } else {
-                    let mut types = Types::new(&self.sigs, &mut found);
-                    types.meaning(&alias, &scope);
                 }
                 if let Some(d) = found.iter_mut().find(|d| d.code == codes::TYPE_TOO_LARGE) {
                     // The limit is met inside, but this is the type that meets it.
@@ -172,11 +196,12 @@ impl<'f> Collector<'f> {
     /// Definitions in the order of their uses, so that results not written can be inferred.
     fn definitions(&mut self) {
         let names: BTreeMap<&str, BTreeSet<String>> =
-            self.defs.iter().map(|(x, (d, _))| (*x, free_names(d))).collect();
+            self.defs.iter().map(|(x, d)| (*x, free_names(d.def))).collect();
         let calls: BTreeMap<&str, Vec<&str>> = names
             .iter()
             .map(|(x, free)| {
-                (*x, self.defs.keys().copied().filter(|y| free.contains(*y)).collect::<Vec<&str>>())
+                let known = free.iter().filter_map(|y| self.defs.get_key_value(y.as_str()));
+                (*x, known.map(|(y, _)| *y).collect::<Vec<&str>>())
             })
             .collect();
         for group in components(&calls) {
@@ -190,12 +215,17 @@ impl<'f> Collector<'f> {
                 );
             }
             let recursive = group.len() > 1 || calls[group[0]].contains(&group[0]);
-            let allowed = group.iter().all(|x| group.iter().all(|y| self.defs[x].1.iter().any(|z| z == y)));
+            let allowed = group.iter().all(|x| {
+                let declared: BTreeSet<&str> = self.defs[x].group.iter().map(String::as_str).collect();
+                group.iter().all(|y| declared.contains(y))
+            });
             if recursive && !allowed {
                 self.not_rec(&group);
             }
             for x in &group {
-                self.definition(x, inputs.iter().cloned().collect(), recursive, recursive && !allowed);
+                let inputs = inputs.iter().cloned().collect();
+                let base = self.defs[x].base;
+                self.at(base, |c| c.definition(x, inputs, recursive, recursive && !allowed));
             }
             // Results that were not written, now that everything called is known.
             for x in group {
@@ -206,7 +236,7 @@ impl<'f> Collector<'f> {
 
     fn not_rec(&mut self, group: &[&'f str]) {
         for x in group {
-            let (def, _) = self.defs[x];
+            let Declared { def, base, .. } = self.defs[x];
             let message = match group {
                 [_] => format!("`{x}` refers to itself"),
                 _ => format!("`{x}` refers to itself through {}", list(group.iter().filter(|y| y != &x))),
@@ -217,14 +247,14 @@ impl<'f> Collector<'f> {
             };
             self.diags.push(
                 Diagnostic::new(codes::NOT_REC, message)
-                    .label(def.name.span, "recursive without `rec`")
+                    .label(def.name.span.shifted(base), "recursive without `rec`")
                     .help(help),
             );
         }
     }
 
     fn definition(&mut self, x: &str, inputs: Vec<String>, recursive: bool, mut broken: bool) {
-        let Some((def, group)) = self.defs.get(x).cloned() else { return };
+        let Some(Declared { def, group, .. }) = self.defs.get(x).cloned() else { return };
         let scheme = scheme(def, &self.sigs, &mut self.diags);
         if recursive && !broken && def.result.is_none() {
             self.diags.push(
@@ -253,7 +283,7 @@ impl<'f> Collector<'f> {
     }
 
     fn infer_result(&mut self, x: &str) {
-        let Some((def, _)) = self.defs.get(x) else { return };
+        let Some(Declared { def, .. }) = self.defs.get(x) else { return };
         let Some(sig) = self.sigs.defs.get(x) else { return };
         if def.result.is_some() || sig.broken {
             return;
@@ -271,8 +301,13 @@ impl<'f> Collector<'f> {
 /// Every signature of the file with this identity, with what is wrong with headers, names and recursion; `links` are where its imports lead, in
 /// their order.
 pub fn signatures(file: &File, module: &str, links: &[Link]) -> (Signatures, Vec<Diagnostic>) {
+    signatures_of(&file.items.iter().map(|item| (item, 0)).collect::<Vec<_>>(), module, links)
+}
+
+/// As [`signatures`], of items each with where its spans count from; what is wrong is told in the file's own spans.
+pub fn signatures_of(items: &[(&Item, u32)], module: &str, links: &[Link]) -> (Signatures, Vec<Diagnostic>) {
     let sigs = Signatures { module: module.into(), ..Signatures::default() };
-    lang::big_stack::run(|| Collector { sigs, ..Collector::default() }.collect(file, links))
+    lang::big_stack::run(|| Collector { sigs, ..Collector::default() }.collect(items, links))
 }
 
 /// The names in a type as written.
