@@ -105,7 +105,7 @@ fn checks() {
         for _ in 0..5 {
             let mut db = Compiler::default();
             let file = db.source("a.ad", &text);
-            let mut timed = |best: &mut Duration, db: &Compiler| {
+            let timed = |best: &mut Duration, db: &Compiler| {
                 let start = cli::timing::used();
                 assert!(db.check(file).is_ok());
                 *best = (*best).min(cli::timing::used() - start);
