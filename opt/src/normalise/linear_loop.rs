@@ -14,9 +14,105 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
+/// What is supposed of a component of a loop's linear state, the strongest first; what turns out false is weakened.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Supposed {
+    /// It is 0̲ all the time: it starts as 0̲ and no step adds to it.
+    Zero,
+    /// Every step passes it on and only adds to it: its contributions are summed, it is not carried (chad.md §7, "a component
+    /// that passes through").
+    Passes,
+    /// Every step may change it.
+    Carried,
+}
+
+/// A loop's linear state taken apart.
+struct Components {
+    tree: Tree,
+    types: Vec<LType>,
+}
+
+enum Tree {
+    Leaf,
+    Tuple(Vec<Tree>),
+}
+
+impl Components {
+    /// D's loops carry ⟨state, environment⟩ or a state: the state comes apart to its leaves, environments stay whole, being sparse.
+    fn of(ty: &LType) -> Components {
+        let mut types = vec![];
+        let tree = match ty {
+            LType::Tuple(ts) => {
+                let first = ts.first().map(|t| Components::apart(t, &mut types));
+                let rest = ts.iter().skip(1).map(|t| {
+                    types.push(t.clone());
+                    Tree::Leaf
+                });
+                let parts = first.into_iter().collect::<Vec<_>>();
+                Tree::Tuple(parts.into_iter().chain(rest).collect())
+            }
+            other => Components::apart(other, &mut types),
+        };
+        Components { tree, types }
+    }
+
+    fn apart(ty: &LType, types: &mut Vec<LType>) -> Tree {
+        match ty {
+            LType::Tuple(ts) => Tree::Tuple(ts.iter().map(|t| Components::apart(t, types)).collect()),
+            LType::Real
+            | LType::Array(..)
+            | LType::Sum(_)
+            | LType::Power(..)
+            | LType::Copower(..)
+            | LType::Param(_) => {
+                types.push(ty.clone());
+                Tree::Leaf
+            }
+        }
+    }
+
+    fn split(&self, n: &mut Normaliser, lv: LV) -> Result<Vec<LV>, Error> {
+        fn go(tree: &Tree, n: &mut Normaliser, lv: LV, out: &mut Vec<LV>) -> Result<(), Error> {
+            match tree {
+                Tree::Leaf => out.push(lv),
+                Tree::Tuple(parts) => {
+                    for (k, part) in parts.iter().enumerate() {
+                        let lv = n.lin_proj(lv.clone(), k)?;
+                        go(part, n, lv, out)?;
+                    }
+                }
+            }
+            Ok(())
+        }
+        let mut out = vec![];
+        go(&self.tree, n, lv, &mut out)?;
+        Ok(out)
+    }
+
+    fn join(&self, leaves: Vec<LV>) -> LV {
+        fn go(tree: &Tree, leaves: &mut impl Iterator<Item = LV>) -> LV {
+            match tree {
+                Tree::Leaf => leaves.next().expect("a leaf for every component"),
+                Tree::Tuple(parts) => LV::tuple(parts.iter().map(|t| go(t, leaves)).collect::<Vec<_>>()),
+            }
+        }
+        go(&self.tree, &mut leaves.into_iter())
+    }
+}
+
+/// One step of a loop under what was supposed, ready to be finished.
+struct Step {
+    /// The carried components, as one variable of these types.
+    z: Var,
+    types: Vec<LType>,
+    index: Var,
+    next: Vec<LV>,
+    out: LV,
+    items: Vec<Item>,
+}
+
 impl Normaliser<'_> {
-    /// A loop with linear state. A component of the state that every step only adds to is not carried: its contributions are
-    /// summed into it (chad.md §7, "a component that passes through").
+    /// A loop with linear state: of its components only those are carried that are neither 0̲ all the time nor only added to.
     pub(super) fn lin_loop(
         &mut self,
         direction: Direction,
@@ -29,106 +125,126 @@ impl Normaliser<'_> {
     ) -> Result<LV, Error> {
         let bound = self.size(bound, env)?;
         let ty = self.lty(&state.ty, env)?;
+        let parts = Components::of(&ty);
         let init = self.lin(init, env)?;
         let init = self.share(init, "z");
-        let is_tuple = matches!(ty, LType::Tuple(_));
-        let parts = match &ty {
-            LType::Tuple(ts) => ts.to_vec(),
-            other => vec![other.clone()],
+        let inits = parts.split(self, init)?;
+        let at_first = |lv: &LV| match lv {
+            // An environment that starts empty collects what the steps add.
+            LV::Zero(LType::Tuple(_)) => Supposed::Passes,
+            lv if lv.is_zero() => Supposed::Zero,
+            _ => Supposed::Passes,
         };
-        // Suppose every component passes through; carry those that turn out not to, and try again.
-        let mut carried = vec![false; parts.len()];
+        let mut supposed: Vec<Supposed> = inits.iter().map(at_first).collect();
         loop {
-            let types: Vec<LType> =
-                parts.iter().zip(&carried).filter(|(_, c)| **c).map(|(t, _)| t.clone()).collect();
-            let z = self.linear_var("z", &one_or_tuple_type(&types));
             let first_mark = self.marks;
-            self.marks += parts.len();
-            let mut taken = 0;
-            let mut components = vec![];
-            for (k, t) in parts.iter().enumerate() {
-                components.push(if carried[k] {
-                    taken += 1;
-                    let leaf =
-                        if types.len() == 1 { make::var(&z) } else { make::proj(make::var(&z), taken - 1) };
-                    LV::Term(leaf, t.clone())
-                } else {
-                    LV::Marked(first_mark + k, t.clone(), Rc::new(LV::Zero(t.clone())))
-                });
-            }
-            let whole = if is_tuple { LV::tuple(components) } else { components.remove(0) };
-            let i = self.index(index);
-            self.bounds.insert(i.clone(), bound.clone());
-            let mut inner = env.clone();
-            inner.lins.insert(state.var.clone(), whole);
-            inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
-            let ((next, out), items) = self.region(|n| {
-                let lv = n.lin(body, &inner)?;
-                let (next, out) = (n.lin_proj(lv.clone(), 0)?, n.lin_proj(lv, 1)?);
-                let next: Vec<LV> = match is_tuple {
-                    true => {
-                        (0..parts.len()).map(|k| n.lin_proj(next.clone(), k)).collect::<Result<_, _>>()?
-                    }
-                    false => vec![next],
-                };
-                Ok((next, out))
-            })?;
+            self.marks += supposed.len();
+            let step = self.step(first_mark, &parts, &supposed, state, index, &bound, body, env)?;
             let mut used = self.used_marks.borrow().clone();
-            marks(&out, &mut used);
-            for (k, lv) in next.iter().enumerate() {
-                match lv {
-                    LV::Marked(m, _, rest) if *m == first_mark + k => marks(rest, &mut used),
-                    other => marks(other, &mut used),
+            marks(&step.out, &mut used);
+            let mut weaker = supposed.clone();
+            for (k, lv) in step.next.iter().enumerate() {
+                match (supposed[k], lv) {
+                    (Supposed::Passes, LV::Marked(m, _, rest)) if *m == first_mark + k => {
+                        marks(rest, &mut used)
+                    }
+                    (Supposed::Passes, other) => {
+                        weaker[k] = Supposed::Carried;
+                        marks(other, &mut used);
+                    }
+                    (Supposed::Zero, other) => {
+                        if !other.is_zero() {
+                            weaker[k] = Supposed::Passes;
+                        }
+                        marks(other, &mut used);
+                    }
+                    (Supposed::Carried, other) => marks(other, &mut used),
                 }
-                if !carried[k] && !matches!(lv, LV::Marked(m, _, _) if *m == first_mark + k) {
-                    used.insert(first_mark + k);
+            }
+            for (k, s) in weaker.iter_mut().enumerate() {
+                if *s == Supposed::Passes
+                    && supposed[k] == Supposed::Passes
+                    && used.contains(&(first_mark + k))
+                {
+                    *s = Supposed::Carried;
                 }
             }
-            let again: Vec<usize> =
-                (0..parts.len()).filter(|k| !carried[*k] && used.contains(&(first_mark + k))).collect();
-            if again.is_empty() {
-                return self.finish_loop(
-                    direction, z, types, init, i, bound, &parts, &carried, is_tuple, next, out, items,
-                );
+            if weaker == supposed {
+                return self.finish_loop(direction, step, &parts, &supposed, inits, bound);
             }
-            for k in again {
-                carried[k] = true;
-            }
+            supposed = weaker;
         }
     }
 
-    pub(super) fn finish_loop(
+    /// The body under what is supposed of the state's components.
+    #[allow(clippy::too_many_arguments)]
+    fn step(
+        &mut self,
+        first_mark: usize,
+        parts: &Components,
+        supposed: &[Supposed],
+        state: &LBinder,
+        index: &Var,
+        bound: &Size,
+        body: &Lin,
+        env: &Env,
+    ) -> Result<Step, Error> {
+        let types: Vec<LType> = (parts.types.iter().zip(supposed))
+            .filter(|(_, s)| **s == Supposed::Carried)
+            .map(|(t, _)| t.clone())
+            .collect();
+        let z = self.linear_var("z", &one_or_tuple_type(&types));
+        let mut taken = 0;
+        let mut components = vec![];
+        for (k, t) in parts.types.iter().enumerate() {
+            components.push(match supposed[k] {
+                Supposed::Carried => {
+                    taken += 1;
+                    let one = types.len() == 1;
+                    let leaf = if one { make::var(&z) } else { make::proj(make::var(&z), taken - 1) };
+                    LV::Term(leaf, t.clone())
+                }
+                Supposed::Passes => LV::Marked(first_mark + k, t.clone(), Rc::new(LV::Zero(t.clone()))),
+                Supposed::Zero => LV::Zero(t.clone()),
+            });
+        }
+        let i = self.index(index);
+        self.bounds.insert(i.clone(), bound.clone());
+        let mut inner = env.clone();
+        inner.lins.insert(state.var.clone(), parts.join(components));
+        inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
+        let ((next, out), items) = self.region(|n| {
+            let lv = n.lin(body, &inner)?;
+            let (next, out) = (n.lin_proj(lv.clone(), 0)?, n.lin_proj(lv, 1)?);
+            Ok((parts.split(n, next)?, out))
+        })?;
+        Ok(Step { z, types, index: i, next, out, items })
+    }
+
+    fn finish_loop(
         &mut self,
         direction: Direction,
-        z: Var,
-        types: Vec<LType>,
-        init: LV,
-        i: Var,
+        step: Step,
+        parts: &Components,
+        supposed: &[Supposed],
+        inits: Vec<LV>,
         bound: Size,
-        parts: &[LType],
-        carried: &[bool],
-        is_tuple: bool,
-        next: Vec<LV>,
-        out: LV,
-        items: Vec<Item>,
     ) -> Result<LV, Error> {
-        let inits: Vec<LV> = match is_tuple {
-            true => (0..parts.len()).map(|k| self.lin_proj(init.clone(), k)).collect::<Result<_, _>>()?,
-            false => vec![init],
-        };
+        let Step { z, types, index, next, out, items } = step;
         // Contributions to the passing components, leaf by leaf.
         let mut leaves = vec![];
         let mut shapes = vec![];
-        for (k, lv) in next.iter().enumerate() {
-            shapes.push(match lv {
-                LV::Marked(_, _, rest) if !carried[k] => Some(self.unify(rest, rest, &mut leaves)),
-                _ => None,
+        for (lv, s) in next.iter().zip(supposed) {
+            shapes.push(match (s, lv) {
+                (Supposed::Passes, LV::Marked(_, _, rest)) => Some(self.unify(rest, rest, &mut leaves)),
+                (Supposed::Passes | Supposed::Zero | Supposed::Carried, _) => None,
             });
         }
+        let carried = |k: &usize| supposed[*k] == Supposed::Carried;
         let next_terms: Vec<Lin> =
-            (0..parts.len()).filter(|k| carried[*k]).map(|k| self.reify_lin(&next[k])).collect();
+            (0..next.len()).filter(carried).map(|k| self.reify_lin(&next[k])).collect();
         let init_terms: Vec<Lin> =
-            (0..parts.len()).filter(|k| carried[*k]).map(|k| self.reify_lin(&inits[k])).collect();
+            (0..inits.len()).filter(carried).map(|k| self.reify_lin(&inits[k])).collect();
         let nout = if out.is_zero() { 0 } else { 1 };
         // The loop's own shape: state = (carried…, accumulators…), output.
         let acc_types: Vec<LType> = leaves.iter().map(|l| l.0.ty()).collect();
@@ -154,7 +270,7 @@ impl Normaliser<'_> {
             direction,
             state: LBinder::new(state, state_ty.clone()),
             init,
-            index: i,
+            index,
             bound: bound.clone(),
             body,
         });
@@ -170,19 +286,22 @@ impl Normaliser<'_> {
         let mut taken = 0;
         let results: Vec<LV> =
             (0..leaves.len()).map(|k| pick(self, types.len() + k)).collect::<Result<_, _>>()?;
-        for k in 0..parts.len() {
-            components.push(if carried[k] {
-                taken += 1;
-                pick(self, taken - 1)?
-            } else {
-                let shape = shapes[k].clone().expect("a passing component has a shape");
-                let sum = fill(&shape, &results);
-                self.plus(inits[k].clone(), sum)?
+        for (k, t) in parts.types.iter().enumerate() {
+            components.push(match supposed[k] {
+                Supposed::Carried => {
+                    taken += 1;
+                    pick(self, taken - 1)?
+                }
+                Supposed::Passes => {
+                    let shape = shapes[k].clone().expect("a passing component has a shape");
+                    let sum = fill(&shape, &results);
+                    self.plus(inits[k].clone(), sum)?
+                }
+                Supposed::Zero => LV::Zero(t.clone()),
             });
         }
         let outs = if nout == 0 { LV::Zero(LType::array(bound, out_ty)) } else { self.lin_proj(whole, 1)? };
-        let last = if is_tuple { LV::tuple(components) } else { components.remove(0) };
-        Ok(LV::tuple([last, outs]))
+        Ok(LV::tuple([parts.join(components), outs]))
     }
 }
 
