@@ -1,6 +1,6 @@
 //! Statements to LLVM IR, one arm each. Values are SSA values; carried scalars and results of branches are phis.
 
-use crate::calls::Mark;
+use crate::calls::{Mark, allocates};
 use crate::hints;
 use crate::llvm::Unit;
 use crate::memory::Place;
@@ -23,6 +23,12 @@ pub(crate) enum Role<'c> {
     Callee(PointerValue<'c>),
     /// The chunk of a parallel loop.
     Chunk,
+}
+
+/// Where local buffers lay before a body that runs many times.
+pub(crate) enum Outside<'c> {
+    Arena(Option<PointerValue<'c>>),
+    Stack(Option<Mark<'c>>),
 }
 
 /// One LLVM function under construction: a procedure's entry point, a callee's, or the chunk of a parallel loop in it.
@@ -187,7 +193,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         block.iter().try_for_each(|s| self.stmt(s))
     }
 
-    fn stmt(&mut self, stmt: &'u Stmt) -> Result<()> {
+    pub fn stmt(&mut self, stmt: &'u Stmt) -> Result<()> {
         match stmt {
             Stmt::Let { dst, op, args } => {
                 let value = self.op(*dst, *op, args)?;
@@ -206,8 +212,8 @@ impl<'u, 'c> Gen<'u, 'c> {
             Stmt::Fill { buf, value } => self.fill(*buf, *value),
             Stmt::Copy { dst, src } => self.copy(*dst, *src),
             Stmt::For(f) => match f.parallel {
-                Parallel::Yes if self.role == Role::Entry => self.split_for(f),
-                Parallel::Yes | Parallel::No => self.for_loop(f),
+                Parallel::Yes | Parallel::Lanes if self.role == Role::Entry => self.split_for(f),
+                Parallel::Yes | Parallel::Lanes | Parallel::No => self.for_loop(f),
             },
             Stmt::While(w) => self.while_loop(w),
             Stmt::If(i) => self.branch(i),
@@ -231,8 +237,38 @@ impl<'u, 'c> Gen<'u, 'c> {
         Ok(())
     }
 
-    /// The loop's iterations lo..hi (hi−1 down to lo), from these carried values to those returned.
+    /// The loop's iterations lo..hi (hi−1 down to lo), from these carried values to those returned: in lanes where the loop is to,
+    /// and where they are worth their copies of what the body adds to.
     pub fn run_range(
+        &mut self,
+        f: &'u For,
+        range: (IntValue<'c>, IntValue<'c>),
+        inits: &[BasicValueEnum<'c>],
+    ) -> Result<Vec<BasicValueEnum<'c>>> {
+        if f.parallel != Parallel::Lanes || (self.u.options.strict && self.reduces(f)) {
+            return self.run_one_by_one(f, range, inits);
+        }
+        let Some(worth) = self.lanes_are_worth(f, range)? else { return self.run_lanes(f, range, inits) };
+        let (lanes, single, done) =
+            (self.new_block("lanes"), self.new_block("single"), self.new_block("done"));
+        self.b.build_conditional_branch(worth, lanes, single)?;
+        self.b.position_at_end(lanes);
+        let first = (self.run_lanes(f, range, inits)?, self.here());
+        self.b.build_unconditional_branch(done)?;
+        self.b.position_at_end(single);
+        let second = (self.run_one_by_one(f, range, inits)?, self.here());
+        self.b.build_unconditional_branch(done)?;
+        self.b.position_at_end(done);
+        let mut results = vec![];
+        for (a, b) in first.0.iter().zip(&second.0) {
+            let phi = self.b.build_phi(a.get_type(), "sum")?;
+            phi.add_incoming(&[(a as &dyn BasicValue, first.1), (b, second.1)]);
+            results.push(phi.as_basic_value());
+        }
+        Ok(results)
+    }
+
+    fn run_one_by_one(
         &mut self,
         f: &'u For,
         (lo, hi): (IntValue<'c>, IntValue<'c>),
@@ -315,14 +351,30 @@ impl<'u, 'c> Gen<'u, 'c> {
 
     /// A block that runs many times: its larger local buffers live in an arena of its own that every run starts afresh.
     fn loop_body(&mut self, body: &'u Block) -> Result<()> {
-        if self.mark.is_some() {
-            return self.callee_loop_body(body);
-        }
-        let outer = self.arena.take();
+        let outer = self.enter_body(body)?;
         self.block(body)?;
-        if let Some(arena) = std::mem::replace(&mut self.arena, outer) {
-            let reset = self.u.declare("adc_arena_reset", &[self.u.ptr.into()], None, None);
-            self.b.build_call(reset, &[arena.into()], "")?;
+        self.leave_body(outer)
+    }
+
+    /// The beginning of a body: what [`Gen::leave_body`] goes back to. In a callee, what the body puts on the stack of buffers goes with the iteration.
+    pub fn enter_body(&mut self, body: &Block) -> Result<Outside<'c>> {
+        Ok(match self.mark {
+            Some(_) if allocates(body) => Outside::Stack(Some(self.stack_mark()?)),
+            Some(_) => Outside::Stack(None),
+            None => Outside::Arena(self.arena.take()),
+        })
+    }
+
+    pub fn leave_body(&mut self, outside: Outside<'c>) -> Result<()> {
+        match outside {
+            Outside::Stack(None) => {}
+            Outside::Stack(Some(mark)) => self.release(mark)?,
+            Outside::Arena(outer) => {
+                if let Some(arena) = std::mem::replace(&mut self.arena, outer) {
+                    let reset = self.u.declare("adc_arena_reset", &[self.u.ptr.into()], None, None);
+                    self.b.build_call(reset, &[arena.into()], "")?;
+                }
+            }
         }
         Ok(())
     }
@@ -352,7 +404,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         Ok(())
     }
 
-    fn check(&mut self, cond: Operand, failure: usize, details: &[Operand]) -> Result<()> {
+    pub fn check(&mut self, cond: Operand, failure: usize, details: &[Operand]) -> Result<()> {
         if failure >= self.proc.failures.len() {
             return malformed(format!("no failure {failure} in {}", self.proc.name));
         }
@@ -365,18 +417,23 @@ impl<'u, 'c> Gen<'u, 'c> {
         let (fail, ok) = (self.new_block("fail"), self.new_block("ok"));
         self.b.build_conditional_branch(cond, ok, fail)?;
         self.b.position_at_end(fail);
-        let report = std::iter::once(Operand::Int(failure as i64)).chain(details.iter().copied());
-        for (k, o) in report.take(5).enumerate() {
-            let value = self.get_int(o)?;
+        let details = details.iter().map(|d| self.get_int(*d)).collect::<Result<Vec<_>>>()?;
+        self.fail(failure, &details)?;
+        self.b.position_at_end(ok);
+        Ok(())
+    }
+
+    /// The procedure ends here with this failure.
+    pub fn fail(&mut self, failure: usize, details: &[IntValue<'c>]) -> Result<()> {
+        let report = std::iter::once(self.int(failure as i64)).chain(details.iter().copied());
+        for (k, value) in report.take(5).enumerate() {
             // SAFETY: a report is five ints.
             let slot =
                 unsafe { self.b.build_in_bounds_gep(self.u.i64, self.failure, &[self.int(k as i64)], "")? };
             self.b.build_store(slot, value)?;
         }
         let status = self.int(failure as i64 + 1);
-        self.leave(status)?;
-        self.b.position_at_end(ok);
-        Ok(())
+        self.leave(status)
     }
 
     /// Leaves with `status` unless it is 0.

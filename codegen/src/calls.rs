@@ -92,20 +92,10 @@ impl<'u, 'c> Gen<'u, 'c> {
         Ok(Mark(word(1)?, word(2)?))
     }
 
-    fn release(&self, mark: Mark<'c>) -> Result<()> {
+    pub fn release(&self, mark: Mark<'c>) -> Result<()> {
         self.b.build_store(self.run_word(1)?, mark.0)?;
         self.b.build_store(self.run_word(2)?, mark.1)?;
         Ok(())
-    }
-
-    /// A loop's body in a callee: what it puts on the stack of buffers goes with the iteration.
-    pub fn callee_loop_body(&mut self, body: &'u Block) -> Result<()> {
-        if !allocates(body) {
-            return self.block(body);
-        }
-        let mark = self.stack_mark()?;
-        self.block(body)?;
-        self.release(mark)
     }
 
     pub fn call(&mut self, callee: usize, args: &[Argument]) -> Result<()> {
@@ -160,7 +150,7 @@ impl<'u, 'c> Gen<'u, 'c> {
 }
 
 /// The block itself, and not a loop in it, brings a local buffer to life.
-fn allocates(block: &Block) -> bool {
+pub(crate) fn allocates(block: &Block) -> bool {
     block.iter().any(|s| match s {
         Stmt::Alloc { .. } => true,
         Stmt::If(If { then, els, .. }) => allocates(then) || allocates(els),

@@ -34,6 +34,15 @@ impl Cpu {
         .map_err(Clone::clone)
     }
 
+    /// Doubles in a vector register.
+    pub fn lanes(&self) -> u32 {
+        match (self.has("avx512f"), self.has("avx2")) {
+            (true, _) => 8,
+            (false, true) => 4,
+            (false, false) => 2,
+        }
+    }
+
     pub fn has(&self, feature: &str) -> bool {
         self.features.split(',').any(|f| f.strip_prefix('+') == Some(feature))
     }

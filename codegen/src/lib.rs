@@ -5,6 +5,7 @@
 //! | [`jit`] | compile and call in this process |
 //! | [`object`] | `.o`, `.so`, `.ll`, `.s`, a C header |
 //! | `llvm`, `body`, `ops`, `math`, `memory`, `calls`, `parallel` | Proc → LLVM IR: entry points, statements, scalar operations, math functions, buffers, callees, parallel loops |
+//! | `lanes` | parallel loops with their index as a vector |
 //! | `sums` | which additions may be reordered |
 //! | `hints` | what LLVM is told about loops |
 //! | `host` | the machine compiled for: target machine, optimisation pipeline |
@@ -14,6 +15,7 @@ mod calls;
 mod hints;
 mod host;
 pub mod jit;
+mod lanes;
 mod llvm;
 mod math;
 mod memory;

@@ -8,7 +8,7 @@ use inkwell::AddressSpace;
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::BasicType;
-use inkwell::values::BasicValueEnum;
+use inkwell::values::{BasicValueEnum, FloatMathValue, FunctionValue};
 use lang::loops::{Math, Operand};
 
 /// A function by its symbol, its number of arguments, and whether libmvec has vector variants of it.
@@ -112,23 +112,17 @@ pub fn is_library(name: &str) -> bool {
 }
 
 /// Constant exponents up to this are multiplied out.
-const UNROLLED_POWER: u64 = 64;
+pub(crate) const UNROLLED_POWER: u64 = 64;
 
 impl<'u, 'c> Gen<'u, 'c> {
     pub fn math(&self, m: Math, args: &[Operand]) -> Result<BasicValueEnum<'c>> {
         if let (Math::PowInt, Operand::Int(k)) = (m, args[1.min(args.len() - 1)])
             && k.unsigned_abs() <= UNROLLED_POWER
         {
-            return self.constant_power(args[0], k);
+            return self.constant_power(self.get_real(args[0])?, self.u.f64.const_float(1.0), k);
         }
         let s = symbol(m);
-        let f64 = self.u.f64;
-        let types = match m {
-            Math::PowInt => vec![f64.into(), self.u.i64.into()],
-            Math::Polygamma => vec![self.u.i64.into(), f64.into()],
-            _ => vec![f64.into(); s.arity],
-        };
-        let f = self.u.declare(s.name, &types, Some(f64.into()), Some(0));
+        let f = self.u.math_function(m);
         let values = args.iter().map(|a| self.get(*a)).collect::<Result<Vec<_>>>()?;
         if values.iter().zip(f.get_params()).any(|(v, p)| v.get_type() != p.get_type()) {
             return malformed(format!("argument types of {m:?}"));
@@ -149,45 +143,76 @@ impl<'u, 'c> Gen<'u, 'c> {
     }
 
     /// x^k, multiplied out in the order of `powi`'s binary algorithm.
-    fn constant_power(&self, x: Operand, k: i64) -> Result<BasicValueEnum<'c>> {
+    pub fn constant_power<F: FloatMathValue<'c> + Copy>(
+        &self,
+        x: F,
+        one: F,
+        k: i64,
+    ) -> Result<BasicValueEnum<'c>> {
         let none = inkwell::values::FastMathFlags::empty();
-        let mut square = self.get_real(x)?;
+        let rounded = |v: F| {
+            self.relax(v.as_basic_value_enum(), none);
+            v
+        };
+        let mut square = x;
         let mut product = None;
         let mut rest = k.unsigned_abs();
         while rest > 0 {
             if rest & 1 == 1 {
                 product = Some(match product {
                     None => square,
-                    Some(p) => {
-                        self.relax(self.b.build_float_mul(p, square, "")?.into(), none).into_float_value()
-                    }
+                    Some(p) => rounded(self.b.build_float_mul(p, square, "")?),
                 });
             }
             rest >>= 1;
             if rest > 0 {
-                square =
-                    self.relax(self.b.build_float_mul(square, square, "")?.into(), none).into_float_value();
+                square = rounded(self.b.build_float_mul(square, square, "")?);
             }
         }
-        let one = self.u.f64.const_float(1.0);
         let power = product.unwrap_or(one);
-        Ok(if k < 0 {
-            self.relax(self.b.build_float_div(one, power, "")?.into(), none)
-        } else {
-            power.into()
-        })
+        let power = if k < 0 { rounded(self.b.build_float_div(one, power, "")?) } else { power };
+        Ok(power.as_basic_value_enum())
     }
 }
 
 impl<'c> Unit<'c> {
+    /// The function for single values.
+    pub fn math_function(&self, m: Math) -> FunctionValue<'c> {
+        let s = symbol(m);
+        let f64 = self.f64;
+        let types = match m {
+            Math::PowInt => vec![f64.into(), self.i64.into()],
+            Math::Polygamma => vec![self.i64.into(), f64.into()],
+            _ => vec![f64.into(); s.arity],
+        };
+        self.declare(s.name, &types, Some(f64.into()), Some(0))
+    }
+
+    /// libmvec's function for so many lanes, where it has one and this processor can run it.
+    pub fn vector_variant(&self, m: Math, lanes: u32) -> Option<FunctionValue<'c>> {
+        let s = symbol(m);
+        let libmvec = cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu"));
+        if !s.vector || !libmvec || self.options.scalar_math {
+            return None;
+        }
+        let (isa, ..) = self.isas().into_iter().find(|(_, k, available)| *k == lanes && *available)?;
+        let name = format!("_ZGV{isa}N{lanes}{}_{}", "v".repeat(s.arity), s.name);
+        let v = self.f64.vec_type(lanes);
+        Some(self.declare(&name, &vec![v.into(); s.arity], Some(v.as_basic_type_enum()), Some(0)))
+    }
+
+    /// libmvec's name for an instruction set, its lanes, and whether this processor has it.
+    fn isas(&self) -> [(char, u32, bool); 3] {
+        [('b', 2, true), ('d', 4, self.cpu.has("avx2")), ('e', 8, self.cpu.has("avx512f"))]
+    }
+
     /// The variants libmvec has for this processor, as LLVM mangles them, and declared. LLVM does not check that a variant fits the processor: only those that do are offered.
     fn vector_variants(&self, s: &Symbol) -> String {
         if !cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
             return String::new();
         }
-        let isas = [('b', 2, true), ('d', 4, self.cpu.has("avx2")), ('e', 8, self.cpu.has("avx512f"))];
         let mut mangled = vec![];
-        for (isa, lanes, available) in isas {
+        for (isa, lanes, available) in self.isas() {
             if available {
                 let name = format!("_ZGV{isa}N{lanes}{}_{}", "v".repeat(s.arity), s.name);
                 mangled.push(format!("_ZGV_LLVM_N{lanes}{}_{}({name})", "v".repeat(s.arity), s.name));

@@ -4,8 +4,9 @@ use crate::body::Gen;
 use crate::hints;
 use crate::{Result, malformed};
 use inkwell::attributes::AttributeLoc;
+use inkwell::basic_block::BasicBlock;
 use inkwell::intrinsics::Intrinsic;
-use inkwell::values::{BasicValueEnum, FastMathFlags, IntValue, PointerValue};
+use inkwell::values::{BasicValueEnum, FastMathFlags, IntValue, PhiValue, PointerValue};
 use inkwell::{IntPredicate, types::BasicType};
 use lang::loops::{Buf, Operand};
 use lang::prim::Scalar;
@@ -133,8 +134,14 @@ impl<'u, 'c> Gen<'u, 'c> {
     }
 
     pub fn alloc(&mut self, buf: Buf) -> Result<()> {
+        self.alloc_many(buf, 1)
+    }
+
+    /// Memory for a local buffer, each element `times` over.
+    pub fn alloc_many(&mut self, buf: Buf, times: u64) -> Result<()> {
         let info = self.proc.info(buf);
-        let constant = info.shape.iter().try_fold(self.size_of(info.elem), |size, d| match d {
+        let size = self.size_of(info.elem) * times;
+        let constant = info.shape.iter().try_fold(size, |size, d| match d {
             Operand::Int(k) => size.checked_mul((*k).max(0) as u64),
             Operand::Val(_) | Operand::Real(_) | Operand::Bool(_) => None,
         });
@@ -152,7 +159,7 @@ impl<'u, 'c> Gen<'u, 'c> {
             }
             _ => {
                 let dims = info.shape.iter().map(|d| self.get_int(*d)).collect::<Result<Vec<_>>>()?;
-                let bytes = self.bytes(self.size_of(info.elem), &dims)?;
+                let bytes = self.bytes(size, &dims)?;
                 self.arena_alloc(bytes)?
             }
         };
@@ -265,6 +272,13 @@ impl<'u, 'c> Gen<'u, 'c> {
         count: IntValue<'c>,
         body: impl FnOnce(&mut Self, IntValue<'c>) -> Result<()>,
     ) -> Result<()> {
+        let open = self.open_each(count)?;
+        body(self, open.index())?;
+        self.close_each(open)
+    }
+
+    /// The head of a loop i in 0..count: what follows is its body.
+    pub fn open_each(&mut self, count: IntValue<'c>) -> Result<Each<'c>> {
         let (header, inside, done) = (self.new_block("each"), self.new_block("body"), self.new_block("done"));
         let before = self.here();
         self.b.build_unconditional_branch(header)?;
@@ -275,11 +289,28 @@ impl<'u, 'c> Gen<'u, 'c> {
         let more = self.b.build_int_compare(IntPredicate::SLT, k, count, "")?;
         self.b.build_conditional_branch(more, inside, done)?;
         self.b.position_at_end(inside);
-        body(self, k)?;
-        let next = self.b.build_int_nsw_add(k, self.int(1), "")?;
-        i.add_incoming(&[(&next, self.here())]);
-        hints::attach(self.u.cx, self.b.build_unconditional_branch(header)?, hints::MODEST);
-        self.b.position_at_end(done);
+        Ok(Each { i, header, done })
+    }
+
+    /// The end of the body.
+    pub fn close_each(&mut self, each: Each<'c>) -> Result<()> {
+        let next = self.b.build_int_nsw_add(each.index(), self.int(1), "")?;
+        each.i.add_incoming(&[(&next, self.here())]);
+        hints::attach(self.u.cx, self.b.build_unconditional_branch(each.header)?, hints::MODEST);
+        self.b.position_at_end(each.done);
         Ok(())
+    }
+}
+
+/// A loop that is open.
+pub(crate) struct Each<'c> {
+    i: PhiValue<'c>,
+    header: BasicBlock<'c>,
+    done: BasicBlock<'c>,
+}
+
+impl<'c> Each<'c> {
+    pub fn index(&self) -> IntValue<'c> {
+        self.i.as_basic_value().into_int_value()
     }
 }

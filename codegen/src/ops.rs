@@ -1,12 +1,25 @@
-//! Scalar operations to LLVM instructions, one arm each.
+//! Scalar operations to LLVM instructions, one arm each, on single values and on vectors of lanes alike.
 
 use crate::body::Gen;
 use crate::{Result, malformed};
 use inkwell::intrinsics::Intrinsic;
-use inkwell::types::BasicTypeEnum;
-use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, FastMathFlags, IntValue};
-use inkwell::{FloatPredicate as F, IntPredicate as I};
+use inkwell::types::{BasicType, BasicTypeEnum, FloatMathType, IntMathType};
+use inkwell::values::{
+    AsValueRef, BasicMetadataValueEnum, BasicValue, BasicValueEnum, FastMathFlags, FloatMathValue,
+    IntMathValue,
+};
+use inkwell::{FloatPredicate, IntPredicate};
 use lang::loops::{Op, Operand, Val};
+
+/// The operands of an operation by position, as single values or as vectors of one element per lane.
+pub(crate) struct Operands<'a, 'c, F: FloatMathValue<'c>, I: IntMathValue<'c>> {
+    pub real: &'a dyn Fn(usize) -> Result<F>,
+    pub int: &'a dyn Fn(usize) -> Result<I>,
+    pub any: &'a dyn Fn(usize) -> Result<BasicValueEnum<'c>>,
+    pub constant: &'a dyn Fn(i64) -> I,
+    pub real_type: F::BaseType,
+    pub int_type: I::BaseType,
+}
 
 impl<'u, 'c> Gen<'u, 'c> {
     pub fn op(&mut self, dst: Val, op: Op, args: &[Operand]) -> Result<BasicValueEnum<'c>> {
@@ -38,62 +51,106 @@ impl<'u, 'c> Gen<'u, 'c> {
         if args.len() != arity {
             return malformed(format!("{op:?} of {} operands", args.len()));
         }
-        let real = |k: usize| self.get_real(args[k]);
-        let int = |k: usize| self.get_int(args[k]);
+        let extra = match self.sums.contains(&dst) {
+            true => FastMathFlags::AllowReassoc,
+            false => FastMathFlags::empty(),
+        };
+        if let Op::Math(m) = op {
+            return self.math(m, args);
+        }
+        let operands = Operands {
+            real: &|k| self.get_real(args[k]),
+            int: &|k| self.get_int(args[k]),
+            any: &|k| self.get(args[k]),
+            constant: &|k| self.int(k),
+            real_type: self.u.f64,
+            int_type: self.u.i64,
+        };
+        self.arith(op, &operands, extra)
+    }
+
+    /// One operation, on scalars or on vectors; math functions have a file of their own.
+    pub fn arith<F, I>(
+        &self,
+        op: Op,
+        x: &Operands<'_, 'c, F, I>,
+        extra: FastMathFlags,
+    ) -> Result<BasicValueEnum<'c>>
+    where
+        F: FloatMathValue<'c> + Copy,
+        I: IntMathValue<'c> + Copy,
+        F::BaseType: FloatMathType<'c, ValueType = F, MathConvType = I::BaseType> + Copy,
+        I::BaseType: IntMathType<'c, ValueType = I, MathConvType = F::BaseType> + Copy,
+    {
+        let (real, int) = (x.real, x.int);
+        let (f64, i64) = (x.real_type.as_basic_type_enum(), x.int_type.as_basic_type_enum());
         let b = &self.b;
         let none = FastMathFlags::empty();
-        let extra = if self.sums.contains(&dst) { FastMathFlags::AllowReassoc } else { none };
+        let rounded = |value: F, extra| self.relax(value.as_basic_value_enum(), extra);
         let value: BasicValueEnum = match op {
-            Op::FAdd => self.relax(b.build_float_add(real(0)?, real(1)?, "")?.into(), extra),
-            Op::FSub => self.relax(b.build_float_sub(real(0)?, real(1)?, "")?.into(), extra),
-            Op::FMul => self.relax(b.build_float_mul(real(0)?, real(1)?, "")?.into(), none),
-            Op::FDiv => self.relax(b.build_float_div(real(0)?, real(1)?, "")?.into(), none),
-            Op::FNeg => self.relax(b.build_float_neg(real(0)?, "")?.into(), none),
-            Op::FAbs => self.intrinsic("llvm.fabs", &[self.u.f64.into()], &[real(0)?.into()])?,
-            Op::FSqrt => self.intrinsic("llvm.sqrt", &[self.u.f64.into()], &[real(0)?.into()])?,
-            Op::FFloor => self.intrinsic("llvm.floor", &[self.u.f64.into()], &[real(0)?.into()])?,
-            Op::FCeil => self.intrinsic("llvm.ceil", &[self.u.f64.into()], &[real(0)?.into()])?,
-            Op::FRound => self.intrinsic("llvm.roundeven", &[self.u.f64.into()], &[real(0)?.into()])?,
-            Op::FTrunc => self.intrinsic("llvm.trunc", &[self.u.f64.into()], &[real(0)?.into()])?,
+            Op::FAdd => rounded(b.build_float_add(real(0)?, real(1)?, "")?, extra),
+            Op::FSub => rounded(b.build_float_sub(real(0)?, real(1)?, "")?, extra),
+            Op::FMul => rounded(b.build_float_mul(real(0)?, real(1)?, "")?, none),
+            Op::FDiv => rounded(b.build_float_div(real(0)?, real(1)?, "")?, none),
+            Op::FNeg => rounded(b.build_float_neg(real(0)?, "")?, none),
+            Op::FAbs => self.intrinsic("llvm.fabs", &[f64], &[argument(real(0)?)])?,
+            Op::FSqrt => self.intrinsic("llvm.sqrt", &[f64], &[argument(real(0)?)])?,
+            Op::FFloor => self.intrinsic("llvm.floor", &[f64], &[argument(real(0)?)])?,
+            Op::FCeil => self.intrinsic("llvm.ceil", &[f64], &[argument(real(0)?)])?,
+            Op::FRound => self.intrinsic("llvm.roundeven", &[f64], &[argument(real(0)?)])?,
+            Op::FTrunc => self.intrinsic("llvm.trunc", &[f64], &[argument(real(0)?)])?,
             Op::FCopySign => {
-                self.intrinsic("llvm.copysign", &[self.u.f64.into()], &[real(0)?.into(), real(1)?.into()])?
+                self.intrinsic("llvm.copysign", &[f64], &[argument(real(0)?), argument(real(1)?)])?
             }
-            Op::FEq => b.build_float_compare(F::OEQ, real(0)?, real(1)?, "")?.into(),
-            Op::FNe => b.build_float_compare(F::UNE, real(0)?, real(1)?, "")?.into(),
-            Op::FLt => b.build_float_compare(F::OLT, real(0)?, real(1)?, "")?.into(),
-            Op::FLe => b.build_float_compare(F::OLE, real(0)?, real(1)?, "")?.into(),
-            Op::IAdd => b.build_int_add(int(0)?, int(1)?, "")?.into(),
-            Op::ISub => b.build_int_sub(int(0)?, int(1)?, "")?.into(),
-            Op::IMul => b.build_int_mul(int(0)?, int(1)?, "")?.into(),
-            Op::IDiv => self.floor_division(int(0)?, int(1)?)?.0.into(),
-            Op::IMod => self.floor_division(int(0)?, int(1)?)?.1.into(),
-            Op::IXor => b.build_xor(int(0)?, int(1)?, "")?.into(),
-            Op::IAnd => b.build_and(int(0)?, int(1)?, "")?.into(),
-            Op::IShl => b.build_left_shift(int(0)?, self.shift(int(1)?)?, "")?.into(),
-            Op::IShr => b.build_right_shift(int(0)?, self.shift(int(1)?)?, false, "")?.into(),
-            Op::IEq | Op::BEq => b.build_int_compare(I::EQ, int(0)?, int(1)?, "")?.into(),
-            Op::INe => b.build_int_compare(I::NE, int(0)?, int(1)?, "")?.into(),
-            Op::ILt => b.build_int_compare(I::SLT, int(0)?, int(1)?, "")?.into(),
-            Op::ILe => b.build_int_compare(I::SLE, int(0)?, int(1)?, "")?.into(),
-            Op::BAnd => b.build_and(int(0)?, int(1)?, "")?.into(),
-            Op::BOr => b.build_or(int(0)?, int(1)?, "")?.into(),
-            Op::BNot => b.build_not(int(0)?, "")?.into(),
-            Op::IToF => b.build_signed_int_to_float(int(0)?, self.u.f64, "")?.into(),
-            Op::FToI => self.intrinsic(
-                "llvm.fptosi.sat",
-                &[self.u.i64.into(), self.u.f64.into()],
-                &[real(0)?.into()],
-            )?,
-            Op::FBits => b.build_bit_cast(real(0)?, self.u.i64, "")?,
-            Op::IBits => b.build_bit_cast(int(0)?, self.u.f64, "")?,
+            Op::FEq => {
+                b.build_float_compare(FloatPredicate::OEQ, real(0)?, real(1)?, "")?.as_basic_value_enum()
+            }
+            Op::FNe => {
+                b.build_float_compare(FloatPredicate::UNE, real(0)?, real(1)?, "")?.as_basic_value_enum()
+            }
+            Op::FLt => {
+                b.build_float_compare(FloatPredicate::OLT, real(0)?, real(1)?, "")?.as_basic_value_enum()
+            }
+            Op::FLe => {
+                b.build_float_compare(FloatPredicate::OLE, real(0)?, real(1)?, "")?.as_basic_value_enum()
+            }
+            Op::IAdd => b.build_int_add(int(0)?, int(1)?, "")?.as_basic_value_enum(),
+            Op::ISub => b.build_int_sub(int(0)?, int(1)?, "")?.as_basic_value_enum(),
+            Op::IMul => b.build_int_mul(int(0)?, int(1)?, "")?.as_basic_value_enum(),
+            Op::IDiv => self.floor_division(int(0)?, int(1)?, x)?.0.as_basic_value_enum(),
+            Op::IMod => self.floor_division(int(0)?, int(1)?, x)?.1.as_basic_value_enum(),
+            Op::IXor => b.build_xor(int(0)?, int(1)?, "")?.as_basic_value_enum(),
+            Op::IAnd => b.build_and(int(0)?, int(1)?, "")?.as_basic_value_enum(),
+            // Shift distances count modulo 64.
+            Op::IShl => {
+                let by = b.build_and(int(1)?, (x.constant)(63), "")?;
+                b.build_left_shift(int(0)?, by, "")?.as_basic_value_enum()
+            }
+            Op::IShr => {
+                let by = b.build_and(int(1)?, (x.constant)(63), "")?;
+                b.build_right_shift(int(0)?, by, false, "")?.as_basic_value_enum()
+            }
+            Op::IEq | Op::BEq => {
+                b.build_int_compare(IntPredicate::EQ, int(0)?, int(1)?, "")?.as_basic_value_enum()
+            }
+            Op::INe => b.build_int_compare(IntPredicate::NE, int(0)?, int(1)?, "")?.as_basic_value_enum(),
+            Op::ILt => b.build_int_compare(IntPredicate::SLT, int(0)?, int(1)?, "")?.as_basic_value_enum(),
+            Op::ILe => b.build_int_compare(IntPredicate::SLE, int(0)?, int(1)?, "")?.as_basic_value_enum(),
+            Op::BAnd => b.build_and(int(0)?, int(1)?, "")?.as_basic_value_enum(),
+            Op::BOr => b.build_or(int(0)?, int(1)?, "")?.as_basic_value_enum(),
+            Op::BNot => b.build_not(int(0)?, "")?.as_basic_value_enum(),
+            Op::IToF => b.build_signed_int_to_float(int(0)?, x.real_type, "")?.as_basic_value_enum(),
+            Op::FToI => self.intrinsic("llvm.fptosi.sat", &[i64, f64], &[argument(real(0)?)])?,
+            Op::FBits => b.build_bit_cast(real(0)?, i64, "")?,
+            Op::IBits => b.build_bit_cast(int(0)?, f64, "")?,
             Op::Select => {
-                let (t, s) = (self.get(args[1])?, self.get(args[2])?);
+                let (t, s) = ((x.any)(1)?, (x.any)(2)?);
                 if t.get_type() != s.get_type() {
                     return malformed("select between types");
                 }
                 self.relax(b.build_select(int(0)?, t, s, "")?, extra)
             }
-            Op::Math(m) => self.math(m, args)?,
+            Op::Math(_) => return malformed("a math function among the operations"),
         };
         Ok(value)
     }
@@ -131,29 +188,52 @@ impl<'u, 'c> Gen<'u, 'c> {
         Ok(self.b.build_call(f, args, "")?.try_as_basic_value().unwrap_basic())
     }
 
-    /// Shift distances count modulo 64.
-    fn shift(&self, by: IntValue<'c>) -> Result<IntValue<'c>> {
-        Ok(self.b.build_and(by, self.int(63), "")?)
+    /// An intrinsic without a value.
+    pub fn effect(
+        &self,
+        name: &str,
+        types: &[BasicTypeEnum<'c>],
+        args: &[BasicMetadataValueEnum<'c>],
+    ) -> Result<()> {
+        let Some(f) = Intrinsic::find(name).and_then(|i| i.get_declaration(&self.u.module, types)) else {
+            return Err(crate::CodegenError(format!("this LLVM has no {name}")));
+        };
+        self.b.build_call(f, args, "")?;
+        Ok(())
     }
 
     /// Floor division and remainder: (⌊m / n⌋, m − n·⌊m / n⌋), both 0 where n = 0; wraps where m / −1 overflows. The machine's
     /// division never sees 0 or −1.
-    fn floor_division(&self, m: IntValue<'c>, n: IntValue<'c>) -> Result<(IntValue<'c>, IntValue<'c>)> {
+    fn floor_division<F, I>(&self, m: I, n: I, x: &Operands<'_, 'c, F, I>) -> Result<(I, I)>
+    where
+        F: FloatMathValue<'c>,
+        I: IntMathValue<'c> + Copy,
+        I::BaseType: IntMathType<'c, ValueType = I> + Copy,
+    {
         let b = &self.b;
-        let (zero, one) = (self.int(0), self.int(1));
-        let by_zero = b.build_int_compare(I::EQ, n, zero, "")?;
-        let by_minus_one = b.build_int_compare(I::EQ, n, self.int(-1), "")?;
+        let (zero, one) = ((x.constant)(0), (x.constant)(1));
+        let pick = |c: I, t: I, s: I| -> Result<I> {
+            let picked = b.build_select(c, t, s, "")?;
+            // SAFETY: a select has the type of its arms.
+            Ok(unsafe { I::new(picked.as_value_ref()) })
+        };
+        let by_zero = b.build_int_compare(IntPredicate::EQ, n, zero, "")?;
+        let by_minus_one = b.build_int_compare(IntPredicate::EQ, n, (x.constant)(-1), "")?;
         let special = b.build_or(by_zero, by_minus_one, "")?;
-        let d = b.build_select(special, one, n, "")?.into_int_value();
+        let d = pick(special, one, n)?;
         let (q, r) = (b.build_int_signed_div(m, d, "")?, b.build_int_signed_rem(m, d, "")?);
-        let uneven = b.build_int_compare(I::NE, r, zero, "")?;
-        let opposite = b.build_int_compare(I::SLT, b.build_xor(r, d, "")?, zero, "")?;
+        let uneven = b.build_int_compare(IntPredicate::NE, r, zero, "")?;
+        let opposite = b.build_int_compare(IntPredicate::SLT, b.build_xor(r, d, "")?, zero, "")?;
         let down = b.build_and(uneven, opposite, "")?;
-        let quotient = b.build_int_sub(q, b.build_int_z_extend(down, self.u.i64, "")?, "")?;
-        let quotient =
-            b.build_select(by_minus_one, b.build_int_sub(zero, m, "")?, quotient, "")?.into_int_value();
-        let quotient = b.build_select(by_zero, zero, quotient, "")?.into_int_value();
-        let up = b.build_select(down, d, zero, "")?.into_int_value();
+        let quotient = b.build_int_sub(q, b.build_int_z_extend(down, x.int_type, "")?, "")?;
+        let quotient = pick(by_minus_one, b.build_int_sub(zero, m, "")?, quotient)?;
+        let quotient = pick(by_zero, zero, quotient)?;
+        let up = pick(down, d, zero)?;
         Ok((quotient, b.build_int_add(r, up, "")?))
     }
+}
+
+/// Any value as the argument of a call.
+fn argument<'c>(x: impl BasicValue<'c>) -> BasicMetadataValueEnum<'c> {
+    x.as_basic_value_enum().into()
 }

@@ -23,6 +23,8 @@ const CHUNK_WORK: f64 = 65536.0;
 const MAX_CHUNKS: u64 = 64;
 /// Work per element of an accumulated buffer that pays for a private copy of it.
 const COPY_WORK: f64 = 16.0;
+/// The same for the copies of lanes, which are zeroed and added up once.
+const LANE_COPY_WORK: f64 = 16.0;
 /// What is assumed of a trip count that is not known before the loop.
 const UNKNOWN_TRIPS: f64 = 16.0;
 
@@ -37,8 +39,7 @@ impl<'u, 'c> Gen<'u, 'c> {
     pub fn split_for(&mut self, f: &'u For) -> Result<()> {
         let captures = captures(self.proc, f);
         let sums = f.carried.iter().all(|c| c.kind == CarriedKind::Sum && self.sum_type(c) != Scalar::Bool);
-        let reduces = !f.carried.is_empty() || !captures.private.is_empty();
-        if !sums || (self.u.options.strict && reduces) {
+        if !sums || (self.u.options.strict && self.reduces(f)) {
             return self.for_loop(f);
         }
         let extent = self.get_int(f.extent)?;
@@ -120,6 +121,11 @@ impl<'u, 'c> Gen<'u, 'c> {
             self.set(c.result, value)?;
         }
         Ok(())
+    }
+
+    /// Additions from several iterations meet in one place.
+    pub fn reduces(&self, f: &For) -> bool {
+        !f.carried.is_empty() || !captures(self.proc, f).private.is_empty()
     }
 
     fn sum_type(&self, c: &Carried) -> Scalar {
@@ -274,6 +280,30 @@ impl<'u, 'c> Gen<'u, 'c> {
         let chunks = self.smaller(chunks, trips, false)?;
         let chunks = self.smaller(chunks, real(1.0), true)?;
         Ok(self.b.build_float_to_signed_int(chunks, self.u.i64, "chunks")?)
+    }
+
+    /// Whether a loop's work is worth copies, one for each lane, of what its body adds to; absent where there are none, or small ones.
+    pub fn lanes_are_worth(
+        &mut self,
+        f: &For,
+        (lo, hi): (IntValue<'c>, IntValue<'c>),
+    ) -> Result<Option<IntValue<'c>>> {
+        let Ok(varying) = lang::loops::lanes::varying(self.proc, f) else { return Ok(None) };
+        let mut elements = self.u.f64.const_float(0.0);
+        let mut small = true;
+        for buf in lang::loops::lanes::shared_accumulators(f, &varying) {
+            small &= self.proc.info(buf).shape.iter().all(|n| matches!(n, Operand::Int(k) if *k <= 64));
+            let more = self.b.build_signed_int_to_float(self.elements(buf)?, self.u.f64, "")?;
+            elements = self.b.build_float_add(elements, more, "")?;
+        }
+        if small {
+            return Ok(None);
+        }
+        let trips = self.b.build_int_sub(hi, lo, "")?;
+        let trips = self.b.build_signed_int_to_float(trips, self.u.f64, "")?;
+        let work = self.b.build_float_mul(trips, self.work(&f.body)?, "")?;
+        let copies = self.b.build_float_mul(elements, self.u.f64.const_float(LANE_COPY_WORK), "")?;
+        Ok(Some(self.b.build_float_compare(inkwell::FloatPredicate::OLT, copies, work, "worth")?))
     }
 
     /// The smaller, or else the larger, of two reals.

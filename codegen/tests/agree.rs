@@ -15,12 +15,16 @@ const STRICT: Options =
 
 /// Runs on the evaluator and on compiled code: the same failure, or the same bits (any NaN is as good as another).
 fn agree(p: &Proc, args: &[eval::Arg]) {
+    agree_under(p, &[args.to_vec()], STRICT);
+    agree_under(p, &[args.to_vec()], Options { opt_level: 0, ..STRICT });
+}
+
+/// The same at each of these arguments.
+fn agree_under(p: &Proc, args: &[Vec<eval::Arg>], options: Options) {
     verify::verify(p).unwrap_or_else(|e| panic!("{e}\n{}", text::print(p)));
-    let expected = eval::run(p, args);
-    for options in [STRICT, Options { opt_level: 0, ..STRICT }] {
-        let jit = Jit::compile(std::slice::from_ref(p), &options).unwrap();
-        let got = call(&jit, p, args);
-        match (&expected, got) {
+    let jit = Jit::compile(std::slice::from_ref(p), &options).unwrap();
+    for args in args {
+        match (eval::run(p, args), call(&jit, p, args)) {
             (Ok(expected), Ok(outs)) => {
                 for (a, b) in expected.outs.iter().zip(&outs) {
                     assert!(same(&a.data, b), "{options:?}\n{}\n{:?}\n{b:?}", text::print(p), a.data);
@@ -29,7 +33,7 @@ fn agree(p: &Proc, args: &[eval::Arg]) {
             (
                 Err(Stop::Failed { failure, site, details }),
                 Err(RunError::Failed { failure: f, site: s, details: d }),
-            ) => assert_eq!((failure, site, details), (&f, &s, &d)),
+            ) => assert_eq!((failure, site, details), (f, s, d)),
             (expected, got) => panic!("{expected:?} {got:?}\n{}", text::print(p)),
         }
     }
@@ -180,6 +184,8 @@ struct Gen {
     y: Buf,
     k: Buf,
     work: Buf,
+    /// Only operations without rounding: additions may then change places.
+    exact: bool,
 }
 
 impl Gen {
@@ -199,6 +205,14 @@ impl Gen {
         let (p, q) = (self.r.of(&s.bools), self.r.of(&s.bools));
         let choice = self.r.below(if depth > 0 { 26 } else { 21 });
         match choice {
+            0..=4 | 11..=16 if self.exact => {
+                let op = self.r.of(&[Op::FAdd, Op::FSub]);
+                let t = self.b.op(op, &[x, y]);
+                let size = self.b.op(Op::FAbs, &[t]);
+                let small = self.b.op(Op::FLt, &[size, r(1e6)]);
+                let t = self.b.op(Op::Select, &[small, t, r(1.0)]);
+                s.reals.push(t)
+            }
             0..=3 => {
                 let op = self.r.of(TWO);
                 let t = self.b.op(op, &[x, y]);
@@ -343,7 +357,7 @@ fn random(seed: u64) -> Proc {
     b.fill(y, r(0.0));
     b.fill(work, z);
     b.store(k, &[], size);
-    let mut g = Gen { r: Random(seed), b, size, x, y, k, work };
+    let mut g = Gen { r: Random(seed), b, size, x, y, k, work, exact: false };
     let mut s = Scope {
         reals: vec![z, r(0.5), r(-2.0)],
         ints: vec![size, int(3), int(-1)],
@@ -364,5 +378,69 @@ fn random_procedures() {
     for seed in 0..60 {
         let p = random(seed * 7919 + 1);
         agree(&p, &[n(6), eval::Arg::Scalar(Lit::Real(0.75)), xs(&[6], seed + 1)]);
+    }
+}
+
+/// Rows of random statements, each row an iteration of a loop in lanes. `exact`: without rounding, the rows' sums and additions to one place in it.
+fn rows(seed: u64, exact: bool) -> Proc {
+    let mut b = Build::new("rows");
+    let (rows, size) = (b.size("rows"), b.size("n"));
+    let (x, z) = (b.input("x", &[size]), b.input("z", &[rows]));
+    let out = b.output("out", &[rows, size]);
+    let (whole, total) = (b.output("whole", &[size]), b.output("total", &[]));
+    b.fill(whole, r(0.0));
+    let inits = if exact { vec![r(0.0)] } else { vec![] };
+    let sums = b.for_(rows, Parallel::Lanes, CarriedKind::Sum, &inits, |b, i, sum| {
+        let work = b.local("work", &[size]);
+        let k = b.p.buf(BufInfo { name: "k".into(), elem: Scalar::Int, shape: vec![], kind: BufKind::Local });
+        b.code.push(Stmt::Alloc { buf: k });
+        b.store(k, &[], i);
+        b.fill(work, r(2.0));
+        let row = b.load(z, &[i]);
+        let y = if exact { whole } else { b.local("y", &[size]) };
+        if !exact {
+            b.fill(y, row);
+        }
+        let taken = std::mem::replace(b, Build::new("taken"));
+        let mut g = Gen { r: Random(seed), b: taken, size, x, y, k, work, exact };
+        let mut s = Scope {
+            reals: vec![row, r(1.0), r(-2.0)],
+            ints: vec![size, int(3), int(-1), i],
+            bools: vec![Operand::Bool(true)],
+        };
+        let positive = g.b.op(Op::FLt, &[r(0.0), row]);
+        s.bools.push(positive);
+        (0..20).for_each(|_| g.statement(&mut s, 2));
+        let last = *s.reals.last().unwrap();
+        *b = g.b;
+        b.each(size, |b, j| {
+            let t = b.load(work, &[j]);
+            b.store(out, &[i, j], t);
+            if exact {
+                b.accum(whole, &[j], t);
+            }
+        });
+        if exact { vec![b.op(Op::FAdd, &[sum[0], last])] } else { vec![] }
+    });
+    b.store(total, &[], sums.first().copied().unwrap_or(r(0.0)));
+    b.done()
+}
+
+#[test]
+fn random_rows_in_lanes() {
+    let integers = |shape: &[usize], seed: u64| {
+        let of = |x: f64| (x * 8.0).floor();
+        eval::Arg::Array(Array::reals(
+            shape,
+            numbers(shape.iter().product(), seed).into_iter().map(of).collect::<Vec<_>>(),
+        ))
+    };
+    for seed in 0..40 {
+        for exact in [false, true] {
+            let p = rows(seed * 7919 + 1, exact);
+            let args = [0, 1, 4, 11, 70]
+                .map(|count| vec![n(count), n(3), integers(&[3], seed), integers(&[count], seed + 5)]);
+            agree_under(&p, &args, Options { strict: !exact, ..STRICT });
+        }
     }
 }

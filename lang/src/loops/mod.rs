@@ -16,6 +16,7 @@
 
 pub mod build;
 pub mod eval;
+pub mod lanes;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -263,6 +264,8 @@ pub enum Parallel {
     /// stored to is touched only at this loop's index in one fixed dimension; one that is accumulated into elsewhere is not
     /// otherwise touched in the body.
     Yes,
+    /// As `Yes`, and the index is worth being a vector of consecutive iterations ([`lanes`]).
+    Lanes,
 }
 
 /// while cond do body: `cond_block` computes `cond` from the params, before each iteration.

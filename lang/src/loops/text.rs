@@ -286,7 +286,11 @@ impl<'a> Printer<'a> {
             Stmt::For(l) => {
                 let index = &self.vals[l.index.0 as usize];
                 let range = if l.down { format!("{index} down from") } else { format!("{index} <") };
-                let parallel = if l.parallel == Parallel::Yes { " parallel" } else { "" };
+                let parallel = match l.parallel {
+                    Parallel::No => "",
+                    Parallel::Yes => " parallel",
+                    Parallel::Lanes => " lanes",
+                };
                 let extent = self.expr(l.extent, Level::Sum);
                 let line =
                     format!("{}for {range} {extent}{parallel}{} {{", self.binds(s), self.carry(&l.carried));

@@ -13,6 +13,7 @@
 //! | `call` | a call's arguments are of the kinds, types and ranks of the callee's parameters; what it writes is passed once |
 //! | `sum` | a sum-carried value is passed on plus contributions it does not occur in |
 //! | `parallel` | a parallel loop satisfies what [`Parallel::Yes`] says |
+//! | `lanes` | a loop in lanes can run so ([`lanes::varying`]) |
 
 use super::walk::{self, Access};
 use super::*;
@@ -308,8 +309,11 @@ impl Checker<'_> {
                         self.rule(ok, "sum", || format!("{} is not a sum", self.show(x.param)))?;
                     }
                 }
-                if l.parallel == Parallel::Yes {
+                if l.parallel != Parallel::No {
                     parallel(self.p, l).map_err(|m| format!("parallel: {m} (in {})", self.p.name))?;
+                }
+                if l.parallel == Parallel::Lanes {
+                    lanes::varying(self.p, l).map_err(|m| format!("lanes: {m} (in {})", self.p.name))?;
                 }
                 l.carried.iter().try_for_each(|x| self.define(x.result))
             }

@@ -14,6 +14,7 @@ mod dce;
 mod fold;
 mod fuse;
 mod ifs;
+mod lanes;
 mod order;
 mod parallel;
 mod peel;
@@ -77,6 +78,7 @@ pub static TABLE: &[Pass] = &[
     allocs::PASS,
     stores::PASS,
     copies::PASS,
+    lanes::PASS,
 ];
 
 /// The default pipeline: two rounds of fusion, since a contracted buffer lets inner loops fuse; everything is tidied before and after.
@@ -87,7 +89,7 @@ pub const PIPELINE: &[&str] = &[
     "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", "dce", "copies", //
     "peel", "fold", "parallel", "cse", "fuse", "contract", "registers", "scalars", //
     "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", "dce", //
-    "allocs",
+    "allocs", "lanes",
 ];
 
 /// A procedure as it was after a pass.
