@@ -1,7 +1,7 @@
 //! Which parallel loops run with their index as a vector (lowering.md, "Lanes"): the outermost ones that can, unless their inner loops are
 //! the better vectors.
 
-use super::{Options, Pass};
+use super::Pass;
 use lang::loops::lanes::{Step, Varying, step, varying};
 use lang::loops::walk;
 use lang::loops::*;
