@@ -12,12 +12,10 @@ pub const PASS: Pass = Pass {
     requires: &[],
     establishes: &[],
     breaks: &[],
-    run: |p, options| {
-        if !options.strict {
-            let mut body = std::mem::take(&mut p.body);
-            block(p, &mut body);
-            p.body = body;
-        }
+    run: |p, _| {
+        let mut body = std::mem::take(&mut p.body);
+        block(p, &mut body);
+        p.body = body;
     },
 };
 
