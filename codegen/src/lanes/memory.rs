@@ -45,7 +45,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
         }
     }
 
-    fn from_memory(&self, elem: Scalar, v: VectorValue<'c>) -> Result<VectorValue<'c>> {
+    fn of_memory(&self, elem: Scalar, v: VectorValue<'c>) -> Result<VectorValue<'c>> {
         match elem {
             Scalar::Real | Scalar::Int => Ok(v),
             Scalar::Bool => {
@@ -197,7 +197,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
                 v
             }
         };
-        self.from_memory(elem, raw)
+        self.of_memory(elem, raw)
     }
 
     /// Vectors lie at the alignment of their elements only.
@@ -312,7 +312,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
                     let ptr = lanes.element(elem, from, e)?;
                     let x = lanes.g.b.build_load(lanes.g.u.stored(elem), ptr, "")?;
                     let v = lanes.splat(x)?;
-                    lanes.from_memory(elem, v)?
+                    lanes.of_memory(elem, v)?
                 }
             };
             lanes.write(dst, &At::Dense(lanes.element(elem, to, at)?), v)
