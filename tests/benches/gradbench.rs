@@ -12,7 +12,7 @@ use criterion::Criterion;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use serde_json::Value as Json;
 use std::time::{Duration, Instant};
-use tests::by_hand::{ByHand, inputs, naive};
+use tests::by_hand::{ByHand, inputs, naive, tuned};
 
 /// A function of the suite at one size.
 struct Case {
@@ -149,6 +149,15 @@ fn with_case(case: &Case, go: impl FnOnce(&mut Runs<'_>)) {
         assert!(far < 1e-10, "{} {}: results differ by {far:e}", case.module, case.size);
     }
 
+    let mut fast = [tuned(case.module, &input), tuned(case.module, &input)];
+    if let [Some(primal), Some(gradient)] = &mut fast {
+        primal.primal();
+        gradient.gradient();
+        let far =
+            f64::max(far(&primal.value(), &plain[0].value()), far(&gradient.slopes(), &plain[1].slopes()));
+        assert!(far < 1e-10, "{} {}: the versions by hand differ by {far:e}", case.module, case.size);
+    }
+
     let [plain_primal, plain_gradient] = &mut plain;
     let (mut primal, mut gradient) = (bound(&primal), bound(&gradient));
     let mut runs: Runs<'_> = vec![
@@ -157,6 +166,10 @@ fn with_case(case: &Case, go: impl FnOnce(&mut Runs<'_>)) {
         ("plain primal", Box::new(|| plain_primal.primal())),
         ("plain gradient", Box::new(|| plain_gradient.gradient())),
     ];
+    if let [Some(primal), Some(gradient)] = &mut fast {
+        runs.push(("tuned primal", Box::new(|| primal.primal())));
+        runs.push(("tuned gradient", Box::new(|| gradient.gradient())));
+    }
     go(&mut runs);
 }
 
@@ -186,22 +199,22 @@ fn best(runs: &mut Runs<'_>) -> Vec<Duration> {
 
 fn table(chosen: impl Fn(&Case) -> bool) {
     println!("milliseconds of processor time, one thread, best of runs in turn; then ratios\n");
-    println!(
-        "{:<21}{:>11}{:>11}{:>11}{:>11}   {:>9}{:>9}{:>9}",
-        "", "adc", "adc", "plain", "plain", "gradient", "primal", "gradient"
-    );
-    println!(
-        "{:<21}{:>11}{:>11}{:>11}{:>11}   {:>9}{:>9}{:>9}",
-        "", "primal", "gradient", "primal", "gradient", "/ plain", "/ plain", "/ primal"
-    );
+    let groups =
+        [("", 20), ("adc", 20), ("plain", 20), ("tuned", 20), ("gradient to", 20), ("primal to", 16)];
+    groups.iter().for_each(|(title, width)| print!("{title:>width$}"));
+    println!("{:>10}", "gradient");
+    print!("{:<20}", "");
+    (0..3).for_each(|_| print!("{:>10}{:>10}", "primal", "gradient"));
+    println!("{:>12}{:>8}{:>8}{:>8}{:>10}", "plain", "tuned", "plain", "tuned", "to primal");
     for case in CASES.iter().filter(|c| c.row && chosen(c)) {
         with_case(case, |runs| {
             let best = best(runs);
-            let ms = |k: usize| best[k].as_secs_f64() * 1e3;
-            print!("{:<21}", format!("{} {}", case.module, case.size));
-            (0..best.len()).for_each(|k| print!("{:>11.4}", ms(k)));
-            print!("   {:>9.2}{:>9.2}{:>9.2}", ms(1) / ms(3), ms(0) / ms(2), ms(1) / ms(0));
-            println!();
+            let ms = |k: usize| best.get(k).map_or(f64::NAN, |t| t.as_secs_f64() * 1e3);
+            print!("{:<20}", format!("{} {}", case.module, case.size));
+            (0..6).for_each(|k| print!("{:>10.4}", ms(k)));
+            print!("{:>12.2}{:>8.2}", ms(1) / ms(3), ms(1) / ms(5));
+            print!("{:>8.2}{:>8.2}", ms(0) / ms(2), ms(0) / ms(4));
+            println!("{:>10.2}", ms(1) / ms(0));
         });
     }
 }

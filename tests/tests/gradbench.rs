@@ -8,7 +8,7 @@ use cli::pipeline::Options;
 use serde_json::{Value as Json, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
-use tests::by_hand::{inputs, naive, reals};
+use tests::by_hand::{inputs, naive, reals, tuned};
 
 const ADC: &str = env!("CARGO_BIN_EXE_adc-under-test");
 
@@ -301,6 +301,15 @@ fn derivatives_are_those_by_hand() {
             let mut by_hand = naive(name, input).expect("it is there by hand");
             by_hand.primal();
             by_hand.gradient();
+            if let Some(mut fast) = tuned(name, input) {
+                fast.primal();
+                fast.gradient();
+                let far =
+                    f64::max(far(&fast.value(), &by_hand.value()), far(&fast.slopes(), &by_hand.slopes()));
+                if far.is_nan() || far > 1e-12 {
+                    return Err(format!("{name}: the versions by hand differ by {far:e} at {input}"));
+                }
+            }
             for (function, expected) in [(primal, by_hand.value()), (gradient, by_hand.slopes())] {
                 let far = far(&run(&mut module, function, input), &expected);
                 if far.is_nan() || far > 1e-10 {

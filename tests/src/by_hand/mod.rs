@@ -1,9 +1,11 @@
 //! The functions of the GradBench suite and their adjoints by hand: what compiled derivatives are compared with, in value and in time.
-//! [`naive`] is what one writes without a thought of the machine: scalar loops, the C library's functions. [`inputs`] makes
-//! data of any size.
+//! [`naive`] is what one writes without a thought of the machine: scalar loops, the C library's functions. [`tuned`] is
+//! what an expert makes of it. [`inputs`] makes data of any size.
 
 pub mod inputs;
 pub mod naive;
+#[cfg(target_arch = "x86_64")]
+pub mod tuned;
 
 use serde_json::Value as Json;
 
@@ -17,15 +19,32 @@ pub trait ByHand {
     fn slopes(&self) -> Vec<f64>;
 }
 
-/// The same with its sweeps compiled for the vector units of the processor at hand, as adc compiles: they are inlined here.
-struct Wide<T>(T);
+#[inline(always)]
+fn sweep<T: ByHand>(f: &mut T, gradient: bool) {
+    if gradient { f.gradient() } else { f.primal() }
+}
 
-impl<T: ByHand> ByHand for Wide<T> {
+/// A sweep compiled for the vector unit that adc compiles for too; it is inlined here.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2,fma,bmi2")]
+fn wide<T: ByHand>(f: &mut T, gradient: bool) {
+    sweep(f, gradient)
+}
+
+#[cfg(target_arch = "x86_64")]
+fn has_wide() -> bool {
+    is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2")
+}
+
+/// A plain version, for the vector unit where there is one.
+struct Plain<T>(T);
+
+impl<T: ByHand> ByHand for Plain<T> {
     fn primal(&mut self) {
-        wide(&mut self.0, false)
+        self.run(false)
     }
     fn gradient(&mut self) {
-        wide(&mut self.0, true)
+        self.run(true)
     }
     fn value(&self) -> Vec<f64> {
         self.0.value()
@@ -35,37 +54,70 @@ impl<T: ByHand> ByHand for Wide<T> {
     }
 }
 
-fn wide<T: ByHand>(f: &mut T, gradient: bool) {
-    #[inline(always)]
-    fn sweep<T: ByHand>(f: &mut T, gradient: bool) {
-        if gradient { f.gradient() } else { f.primal() }
-    }
-    #[cfg(target_arch = "x86_64")]
-    {
-        #[target_feature(enable = "avx2,fma,bmi2")]
-        fn with_avx2<T: ByHand>(f: &mut T, gradient: bool) {
-            sweep(f, gradient)
-        }
-        if is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") {
+impl<T: ByHand> Plain<T> {
+    fn run(&mut self, gradient: bool) {
+        #[cfg(target_arch = "x86_64")]
+        if has_wide() {
             // SAFETY: the processor has what the function needs.
-            return unsafe { with_avx2(f, gradient) };
+            return unsafe { wide(&mut self.0, gradient) };
         }
+        sweep(&mut self.0, gradient)
     }
-    sweep(f, gradient)
+}
+
+/// A tuned version; there is one only where the processor has the vector unit.
+#[cfg(target_arch = "x86_64")]
+struct Tuned<T>(T);
+
+#[cfg(target_arch = "x86_64")]
+impl<T: ByHand> ByHand for Tuned<T> {
+    fn primal(&mut self) {
+        // SAFETY: `tuned` has looked.
+        unsafe { wide(&mut self.0, false) }
+    }
+    fn gradient(&mut self) {
+        // SAFETY: `tuned` has looked.
+        unsafe { wide(&mut self.0, true) }
+    }
+    fn value(&self) -> Vec<f64> {
+        self.0.value()
+    }
+    fn slopes(&self) -> Vec<f64> {
+        self.0.slopes()
+    }
 }
 
 /// A module of the suite at an input, by the plain adjoints.
 pub fn naive(module: &str, input: &Json) -> Option<Box<dyn ByHand>> {
     Some(match module {
-        "ba" => Box::new(Wide(naive::ba::Ba::new(input))),
-        "det" => Box::new(Wide(naive::det::Det::new(input))),
-        "gmm" => Box::new(Wide(naive::gmm::Gmm::new(input))),
-        "llsq" => Box::new(Wide(naive::llsq::Llsq::new(input))),
-        "lse" => Box::new(Wide(naive::lse::Lse::new(input))),
-        "lstm" => Box::new(Wide(naive::lstm::Lstm::new(input))),
-        "ode" => Box::new(Wide(naive::ode::Ode::new(input))),
+        "ba" => Box::new(Plain(naive::ba::Ba::new(input))),
+        "det" => Box::new(Plain(naive::det::Det::new(input))),
+        "gmm" => Box::new(Plain(naive::gmm::Gmm::new(input))),
+        "llsq" => Box::new(Plain(naive::llsq::Llsq::new(input))),
+        "lse" => Box::new(Plain(naive::lse::Lse::new(input))),
+        "lstm" => Box::new(Plain(naive::lstm::Lstm::new(input))),
+        "ode" => Box::new(Plain(naive::ode::Ode::new(input))),
         _ => return None,
     })
+}
+
+/// A module of the suite at an input, by the tuned adjoints. None where there is no such version, or the processor is not made for it.
+pub fn tuned(module: &str, input: &Json) -> Option<Box<dyn ByHand>> {
+    #[cfg(target_arch = "x86_64")]
+    if has_wide() {
+        return Some(match module {
+            "ba" => Box::new(Tuned(tuned::ba::Ba::new(input))),
+            "det" => Box::new(Tuned(tuned::det::Det::new(input)?)),
+            "gmm" => Box::new(Tuned(tuned::gmm::Gmm::new(input))),
+            "llsq" => Box::new(Tuned(tuned::llsq::Llsq::new(input))),
+            "lse" => Box::new(Tuned(tuned::lse::Lse::new(input))),
+            "lstm" => Box::new(Tuned(tuned::lstm::Lstm::new(input))),
+            "ode" => Box::new(Tuned(tuned::ode::Ode::new(input))),
+            _ => return None,
+        });
+    }
+    let _ = (module, input);
+    None
 }
 
 /// All numbers of a JSON value, row by row.
