@@ -5,8 +5,10 @@ use crate::data::{Layout, Sizes};
 use lang::core::{Binder, Def, Term, Tm, make};
 use lang::diag::{Site, Span};
 use lang::name::Name;
+use lang::prim::{Prim, Scalar};
 use lang::size::Size;
-use lang::types::{Mode, Type};
+use lang::target::{LBinder, Lin, make as lin};
+use lang::types::{LType, Mode, Type};
 use std::sync::Arc;
 
 /// What a command asks of a definition.
@@ -22,6 +24,10 @@ pub enum Ask {
     Jvp(Vec<usize>),
     /// The reverse product for these; a further parameter is the cotangent of the result.
     Vjp(Vec<usize>),
+    /// One column of the Jacobian with respect to these; further parameters are its position: the number of the leaf, then indices.
+    Column(Vec<usize>),
+    /// One row; further parameters as for a column, the position being in the result.
+    Row(Vec<usize>),
 }
 
 /// A parameter or result of an entry point.
@@ -47,6 +53,8 @@ pub fn name(def: &str, ask: &Ask) -> String {
         Ask::ValueAndGrad(_) => format!("value_and_grad_{def}"),
         Ask::Jvp(_) => format!("jvp_{def}"),
         Ask::Vjp(_) => format!("vjp_{def}"),
+        Ask::Column(_) => format!("column_{def}"),
+        Ask::Row(_) => format!("row_{def}"),
     }
 }
 
@@ -90,7 +98,7 @@ pub fn entry(def: &Def, params: &[Slot], result: &Layout, ask: &Ask) -> Entry {
         }
         Ask::ValueAndGrad(active) => {
             let d = dual(Mode::Reverse, active);
-            let ty = dual_type(def, active);
+            let ty = dual_type(def, active, Mode::Reverse);
             let pair = Binder::new(supply.fresh("d"), ty);
             let part = |k| make::proj(make::var(&pair.var), k);
             let body = make::tuple([part(0), make::lin_app(part(1), make::real(1.0))]);
@@ -116,6 +124,26 @@ pub fn entry(def: &Def, params: &[Slot], result: &Layout, ask: &Ask) -> Entry {
             extra.push(w.clone());
             slots.push(Slot { name: "cotangent".into(), layout });
             (make::lin_app(map, make::var(&w.var)), gradient_layout(active))
+        }
+        Ask::Column(active) | Ask::Row(active) => {
+            let (mode, layout) = match ask {
+                Ask::Row(_) => (Mode::Reverse, gradient_layout(active)),
+                _ => (Mode::Forward, result.tangent()),
+            };
+            let d = dual(mode, active);
+            let ty = dual_type(def, active, mode);
+            let Type::Tuple(parts) = &ty else { unreachable!("a dual number is a pair") };
+            let Type::Lin(domain, _) = &parts[1] else { unreachable!("its second component is a map") };
+            for k in 0..=rank(domain) {
+                extra.push(Binder::new(supply.fresh(format!("at{k}")), Type::Int));
+                slots.push(Slot { name: format!("at{k}"), layout: Layout::Scalar(Scalar::Int) });
+            }
+            let at: Vec<Tm> = extra.iter().map(|i| make::var(&i.var)).collect();
+            let r = LBinder::new(supply.fresh("r"), LType::Real);
+            let e = embedded(domain, &at, &lin::var(&r.var));
+            let pair = Binder::new(supply.fresh("d"), ty);
+            let map = make::lin_lam(r, lin::app(make::proj(make::var(&pair.var), 1), e));
+            (make::let_(pair, d, make::lin_app(map, make::real(1.0))), layout)
         }
     };
     let params: Vec<Binder> = def.params.iter().cloned().chain(extra).collect();
@@ -152,8 +180,44 @@ fn tuple_or_one(mut types: Vec<Type>) -> Type {
 }
 
 /// The type of a `Diff` of `def`: its result, and the map between the tangents.
-fn dual_type(def: &Def, active: &[usize]) -> Type {
+fn dual_type(def: &Def, active: &[usize], mode: Mode) -> Type {
     let x = tuple_or_one(active.iter().map(|i| def.params[*i].ty.clone()).collect());
-    let map = Type::lin(def.result.tangent(Mode::Reverse), x.tangent(Mode::Reverse));
+    let (from, to) = (x.tangent(mode), def.result.tangent(mode));
+    let map = match mode {
+        Mode::Forward => Type::lin(from, to),
+        Mode::Reverse => Type::lin(to, from),
+    };
     Type::tuple([def.result.clone(), map])
+}
+
+/// How many indices lead to a real of a linear type, at most.
+fn rank(t: &LType) -> usize {
+    match t {
+        LType::Array(_, t) => 1 + rank(t),
+        LType::Tuple(ts) => ts.iter().map(rank).max().unwrap_or(0),
+        LType::Real | LType::Sum(_) | LType::Power(..) | LType::Copower(..) | LType::Param(_) => 0,
+    }
+}
+
+/// r at a position (the number of the leaf, then indices), the structural zero elsewhere.
+fn embedded(t: &LType, at: &[Tm], r: &Lin) -> Lin {
+    /// `leaf` counts the leaves passed.
+    fn at_leaf(t: &LType, at: &[Tm], depth: usize, leaf: &mut i64, r: &Lin) -> Lin {
+        let first = *leaf;
+        let term = match t {
+            LType::Real => {
+                *leaf += 1;
+                r.clone()
+            }
+            LType::Tuple(ts) => return lin::tuple(ts.iter().map(|t| at_leaf(t, at, depth, leaf, r))),
+            LType::Array(n, t) => {
+                lin::onehot(n.clone(), at[depth].clone(), at_leaf(t, at, depth + 1, leaf, r))
+            }
+            LType::Sum(_) | LType::Power(..) | LType::Copower(..) | LType::Param(_) => lin::zero(t.clone()),
+        };
+        let from = make::prim(Prim::ILe, [make::int(first), at[0].clone()]);
+        let to = make::prim(Prim::ILt, [at[0].clone(), make::int(*leaf)]);
+        lin::if_(make::prim(Prim::And, [from, to]), term, lin::zero(t.clone()))
+    }
+    at_leaf(t, at, 1, &mut 0, r)
 }

@@ -5,7 +5,8 @@ use lang::core::make::*;
 use lang::core::{Binder, Term, Tm};
 use lang::diag::Site;
 use lang::size::Size;
-use lang::types::{Mode, Type};
+use lang::target::{LBinder, Lin, make as lin};
+use lang::types::{LType, Mode, Type};
 use std::sync::Arc;
 
 macro_rules! operators {
@@ -162,7 +163,7 @@ fn tabulate(
         }
         Type::Array(n, t) => {
             let i = cx.inf.supply.fresh("i");
-            path.push(Step::Element(i.clone(), n.clone(), (**t).clone()));
+            path.push(Step::Element(i.clone(), n.clone()));
             let body = tabulate(cx, t, path, at);
             path.pop();
             build(i, n.clone(), body)
@@ -174,46 +175,48 @@ fn tabulate(
 #[derive(Clone)]
 enum Step {
     Component(usize, Arc<[Type]>),
-    Element(lang::name::Var, Size, Type),
+    Element(lang::name::Var, Size),
 }
 
-/// The unit vector of D τ at a position: 1 there, the structural zero elsewhere.
-fn basis(cx: &mut Elaborate, path: &[Step]) -> Tm {
-    let Some((step, rest)) = path.split_first() else { return real(1.0) };
-    let zero = |t: &Type| Arc::new(Term::Zero(t.tangent(Mode::Forward)));
+/// The column or row of a position: (λ̲r. L • e(r)) • 1, where e(r) is r at the position and 0̲ elsewhere.
+fn unit_applied(cx: &mut Elaborate, mode: Mode, pair: Tm, path: &[Step]) -> Tm {
+    if path.is_empty() {
+        return apply_map(pair, real(1.0));
+    }
+    let r = LBinder::new(cx.inf.supply.fresh("r"), LType::Real);
+    let e = embedded(mode, path, lin::var(&r.var));
+    lin_app(lin_lam(r, lin::app(proj(pair, 1), e)), real(1.0))
+}
+
+/// r at a position of D τ, the structural zero elsewhere.
+fn embedded(mode: Mode, path: &[Step], r: Lin) -> Lin {
+    let Some((step, rest)) = path.split_first() else { return r };
+    let inner = embedded(mode, rest, r);
     match step {
         Step::Component(k, ts) => {
-            let inner = basis(cx, rest);
-            tuple(ts.iter().enumerate().map(|(j, t)| if j == *k { inner.clone() } else { zero(t) }))
+            let zero = |t: &Type| lin::zero(t.tangent(mode));
+            lin::tuple(ts.iter().enumerate().map(|(j, t)| if j == *k { inner.clone() } else { zero(t) }))
         }
-        Step::Element(i, n, t) => {
-            let j = cx.inf.supply.fresh("j");
-            let inner = basis(cx, rest);
-            let here = cx.int_equal(var(&j), var(i));
-            build(j, n.clone(), if_(here, inner, zero(t)))
-        }
+        Step::Element(i, n) => lin::onehot(n.clone(), var(i), inner),
     }
 }
 
-/// By rows: L • e for every position of D σ.
+/// By rows: L at every position of D σ.
 fn jacrev(cx: &mut Elaborate, o: &Operands) -> Tm {
     let p = cx.inf.supply.fresh("p");
     let ty = diff_type(Mode::Reverse, &o.domain, &o.codomain);
     let rows = tabulate(cx, &o.codomain, &mut vec![], &mut |cx, path| {
-        let e = basis(cx, path);
-        apply_map(var(&p), e)
+        unit_applied(cx, Mode::Reverse, var(&p), path)
     });
     let_(Binder::new(p.clone(), ty), diff(Mode::Reverse, o.f.clone(), o.x.clone(), &o.site), rows)
 }
 
-/// By columns: L • e for every position of D τ, then read the other way round.
+/// By columns: L at every position of D τ, then read the other way round.
 fn jacfwd(cx: &mut Elaborate, o: &Operands) -> Tm {
     let (p, c) = (cx.inf.supply.fresh("p"), cx.inf.supply.fresh("columns"));
     let ty = diff_type(Mode::Forward, &o.domain, &o.codomain);
-    let columns = tabulate(cx, &o.domain, &mut vec![], &mut |cx, path| {
-        let e = basis(cx, path);
-        apply_map(var(&p), e)
-    });
+    let columns =
+        tabulate(cx, &o.domain, &mut vec![], &mut |cx, path| unit_applied(cx, Mode::Forward, var(&p), path));
     let column = tangent_value(&o.codomain);
     let columns_type = replace_reals(&o.domain, &column);
     let site = o.site.clone();
@@ -223,7 +226,7 @@ fn jacfwd(cx: &mut Elaborate, o: &Operands) -> Tm {
         tabulate(cx, &o.domain, &mut vec![], &mut |_, col| {
             let step = |t: Tm, s: &Step| match s {
                 Step::Component(k, _) => proj(t, *k),
-                Step::Element(i, _, _) => index(t, var(i), site.clone()),
+                Step::Element(i, _) => index(t, var(i), site.clone()),
             };
             let column = col.iter().fold(var(&c), step);
             row.iter().fold(column, step)

@@ -181,46 +181,56 @@ fn set(leaves: &mut [Tensor], mut k: usize, x: f64) {
     }
 }
 
-/// By columns forward, by rows reverse: the same linear map applied to each basis vector in turn.
+/// The positions of the reals of some leaves, in order: the number of the leaf, then its indices.
+fn positions(leaves: &[Tensor]) -> Vec<Vec<i64>> {
+    let mut out = vec![];
+    for (k, leaf) in leaves.iter().enumerate() {
+        let count: usize = leaf.shape.iter().product();
+        for mut flat in 0..count {
+            let mut at = vec![0; leaf.shape.len() + 1];
+            at[0] = k as i64;
+            for (i, n) in leaf.shape.iter().enumerate().rev() {
+                at[i + 1] = (flat % n) as i64;
+                flat /= n;
+            }
+            out.push(at);
+        }
+    }
+    out
+}
+
+/// By columns forward, by rows reverse: the same linear map at each position in turn.
 pub fn jacobian(of: &DerivativeArgs, mode: Option<ModeArg>) -> Result<String, Stop> {
     let mut start = start(of)?;
     let given = std::mem::take(&mut start.given);
     let subject = subject(&start.file, &of.name)?;
     let active = active(&start.file, &subject, &of.wrt)?;
     let Data { args, sizes } = data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
-    let entry = |ask: &Ask| entry(&subject.def, &subject.params, &subject.result, ask);
-    let tangents: Vec<Vec<Tensor>> = active
-        .iter()
-        .map(|i| zeros(&subject.params[*i].layout.tangent(), &sizes))
-        .collect::<Result<_, _>>()?;
-    let cotangent = zeros(&subject.result.tangent(), &sizes)?;
-    let columns: usize = tangents.iter().map(|t| flat(t).len()).sum();
-    let rows = flat(&cotangent).len();
-    let mode = mode.unwrap_or(if columns <= rows { ModeArg::Forward } else { ModeArg::Reverse });
-    let mut matrix = vec![vec![0.0; columns]; rows];
-    match mode {
-        ModeArg::Forward => {
-            let runnable = compile(&start, entry(&Ask::Jvp(active)))?;
-            let mut column = 0;
-            for (t, tangent) in tangents.iter().enumerate() {
-                for k in 0..flat(tangent).len() {
-                    let mut seeds = tangents.clone();
-                    set(&mut seeds[t], k, 1.0);
-                    let all: Vec<Vec<Tensor>> = args.iter().cloned().chain(seeds).collect();
-                    let result = flat(&call(&start, &runnable, &all, &sizes)?.result);
-                    matrix.iter_mut().zip(result).for_each(|(row, x)| row[column] = x);
-                    column += 1;
-                }
-            }
-        }
-        ModeArg::Reverse => {
-            let runnable = compile(&start, entry(&Ask::Vjp(active)))?;
-            for (k, row) in matrix.iter_mut().enumerate() {
-                let mut seed = cotangent.clone();
-                set(&mut seed, k, 1.0);
-                let all: Vec<Vec<Tensor>> = args.iter().cloned().chain([seed]).collect();
-                *row = flat(&call(&start, &runnable, &all, &sizes)?.result);
-            }
+    let mut tangents = vec![];
+    for i in &active {
+        tangents.extend(zeros(&subject.params[*i].layout.tangent(), &sizes)?);
+    }
+    let cotangents = zeros(&subject.result.tangent(), &sizes)?;
+    let (columns, rows) = (positions(&tangents), positions(&cotangents));
+    let few = if columns.len() <= rows.len() { ModeArg::Forward } else { ModeArg::Reverse };
+    let mode = mode.unwrap_or(few);
+    let (ask, each) = match mode {
+        ModeArg::Forward => (Ask::Column(active), &columns),
+        ModeArg::Reverse => (Ask::Row(active), &rows),
+    };
+    let entry = entry(&subject.def, &subject.params, &subject.result, &ask);
+    let numbers = entry.params.len() - args.len();
+    let runnable = compile(&start, entry)?;
+    let mut matrix = vec![vec![0.0; columns.len()]; rows.len()];
+    for (k, at) in each.iter().enumerate() {
+        // The position is as long as the longest is.
+        let at = at.iter().copied().chain(std::iter::repeat(0)).take(numbers);
+        let at = at.map(|i| vec![Tensor { shape: vec![], data: Numbers::Int(vec![i]) }]);
+        let all: Vec<Vec<Tensor>> = args.iter().cloned().chain(at).collect();
+        let result = flat(&call(&start, &runnable, &all, &sizes)?.result);
+        match mode {
+            ModeArg::Forward => matrix.iter_mut().zip(result).for_each(|(row, x)| row[k] = x),
+            ModeArg::Reverse => matrix[k] = result,
         }
     }
     let text = |row: &Vec<f64>| {

@@ -180,7 +180,7 @@ impl Machine<'_> {
                     let v = self.lin(body, &env)?;
                     total = self.plus(total, v)?;
                 }
-                Ok(total)
+                Ok(total.from_zero())
             }
             // l-loop
             LinTerm::Loop { direction, state, init, index, bound, body } => {

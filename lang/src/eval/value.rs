@@ -216,6 +216,17 @@ impl<N: Number> LinValue<N> {
         }
     }
 
+    /// The numbers in it added to 0: a sum of nothing but −0 is +0, since an accumulator starts from 0.
+    pub fn from_zero(self) -> LinValue<N> {
+        match self {
+            LinValue::Real(x) => LinValue::Real(N::zero().plus(&x)),
+            LinValue::Tuple(vs) => LinValue::tuple(vs.iter().map(|v| v.clone().from_zero())),
+            LinValue::Array(vs) => LinValue::array(vs.iter().map(|v| v.clone().from_zero())),
+            LinValue::Inject(i, v) => LinValue::Inject(i, Arc::new((*v).clone().from_zero())),
+            v @ (LinValue::Zero | LinValue::Power(_) | LinValue::Copower(_)) => v,
+        }
+    }
+
     /// The element that a value of the erased type of `ty` stands for ([`LType::erase`]). None where it is not of that type.
     pub fn of_value(v: &Value<N>, ty: &LType) -> Option<LinValue<N>> {
         Some(match (ty, v) {

@@ -4,8 +4,9 @@ use super::alias;
 use super::place::{Dst, Ev, Lv, Slice};
 use super::{Emitter, Error};
 use lang::loops::{Operand, Parallel, Stmt};
-use lang::target::{LBinder, Lin};
+use lang::target::{LBinder, Lin, LinTerm};
 use lang::types::LType;
+use std::collections::BTreeMap;
 
 impl Emitter<'_> {
     /// z := the value of s, its arrays accumulated in place where `within` allows it.
@@ -101,6 +102,35 @@ impl Emitter<'_> {
         }
     }
 
+    /// The flags of a destination's parts.
+    pub(super) fn flags(&self, d: &Dst, out: &mut Vec<usize>) {
+        match d {
+            Dst::Null | Dst::Cell(_) => {}
+            Dst::Slice(_, fresh) => out.push(*fresh),
+            Dst::Tuple(ds) => ds.iter().for_each(|d| self.flags(d, out)),
+        }
+    }
+
+    /// Σ_k onehot_k(t_k) at different constants k into what has not been written is an array literal: its elements are stored, not added to
+    /// zero (which would lose the sign of −0). Whether the term was one.
+    pub(super) fn emit_literal(&mut self, t: &Lin, d: &Dst) -> Result<bool, Error> {
+        let (mut elements, mut flags) = (BTreeMap::new(), vec![]);
+        let Some(n) = literal(t, &mut elements) else { return Ok(false) };
+        self.flags(d, &mut flags);
+        if n > LITERAL_LIMIT || flags.is_empty() || !flags.iter().all(|f| self.fresh[*f]) {
+            return Ok(false);
+        }
+        for k in 0..n {
+            let (element, part) = self.element(d, Operand::Int(k));
+            if let Some(t) = elements.get(&k) {
+                self.emit(t, &element)?;
+            }
+            self.close_element(&element, &part)?;
+        }
+        self.mark_written(d);
+        Ok(true)
+    }
+
     /// Writes zero into what has not been written, before code that may add to it any number of times.
     pub fn settle(&mut self, d: &Dst) -> Result<(), Error> {
         match d {
@@ -187,5 +217,24 @@ impl Emitter<'_> {
             }
             _ => self.settle(part),
         }
+    }
+}
+
+/// Array literals of at most this many elements are stored element by element.
+const LITERAL_LIMIT: i64 = 64;
+
+/// The elements of Σ_k onehot_k(t_k), and the array's length; None where an index is no constant within it, or occurs twice.
+fn literal(t: &Lin, elements: &mut BTreeMap<i64, Lin>) -> Option<i64> {
+    match &**t {
+        LinTerm::Plus(a, b) => {
+            // Sums are nested to the left: one that is no literal shows that at once.
+            let n = literal(b, elements)?;
+            (literal(a, elements)? == n).then_some(n)
+        }
+        LinTerm::OneHot { bound, index, term } => {
+            let (n, k) = (bound.as_constant()?, lang::walk::as_size(index)?.as_constant()?);
+            ((0..n).contains(&k) && elements.insert(k, term.clone()).is_none()).then_some(n)
+        }
+        _ => None,
     }
 }

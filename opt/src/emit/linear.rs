@@ -23,6 +23,9 @@ impl Emitter<'_> {
             }
             // emit(t + s, d) = emit(t, d); emit(s, d)
             LinTerm::Plus(a, b) => {
+                if self.emit_literal(t, d)? {
+                    return Ok(());
+                }
                 self.emit(a, d)?;
                 self.emit(b, d)
             }
@@ -70,14 +73,20 @@ impl Emitter<'_> {
             }
             LinTerm::If(c, a, b) => {
                 let c = self.eval(c)?.scalar();
-                self.settle(d)?;
                 self.hole(d);
-                self.open_arm();
-                self.emit(a, d)?;
-                let then = self.close_arm();
-                self.open_arm();
-                self.emit(b, d)?;
-                let els = self.close_arm();
+                let (mut fresh, mut flags) = (vec![], vec![]);
+                self.flags(d, &mut flags);
+                fresh.extend(flags.iter().map(|f| self.fresh[*f]));
+                // What neither arm has written yet is written in both.
+                let arm = |e: &mut Self, t: &Lin| -> Result<_, Error> {
+                    flags.iter().zip(&fresh).for_each(|(f, is)| e.fresh[*f] = *is);
+                    e.open_arm();
+                    e.emit(t, d)?;
+                    e.settle(d)?;
+                    Ok(e.close_arm())
+                };
+                let then = arm(self, a)?;
+                let els = arm(self, b)?;
                 self.join_arms(c, then, els, vec![]);
                 Ok(())
             }
