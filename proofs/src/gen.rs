@@ -6,7 +6,7 @@
 //! term on both sides, so ties are accidents.
 
 use crate::rng::Rng;
-use lang::core::make::{app, build, if_, index, int, lam, let_, prim, proj, real, sum, tuple, var};
+use lang::core::make::{app, build, if_, index, int, lam, let_, prim, proj, real, sum, tuple, update, var};
 use lang::core::{Binder, Def, Extremum, Program, Term, Tm};
 use lang::diag::{Site, Span};
 use lang::name::{Name, Supply, Var};
@@ -273,6 +273,15 @@ impl<'r> Gen<'r> {
             Type::Array(n, t) if fuel > 0 && **t == Type::Int && self.any() && self.rng.chance(1, 3) => {
                 let (i, key) = self.under_index("i", n, |g| g.apart(fuel).0);
                 (Arc::new(Term::Argsort(build(i, n.clone(), key))), 0.0)
+            }
+            Type::Array(n, t) if fuel > 1 && self.rng.chance(1, 4) => {
+                let known = self.sizes.iter().find(|s| s.0 == *n).and_then(|s| s.1);
+                let Some(i) = self.index_below(&(n.clone(), known), fuel / 4) else {
+                    return self.of_type(ty, fuel - 1, small);
+                };
+                let (array, a) = self.term(ty, fuel / 2, small);
+                let (value, b) = self.term(t, fuel / 4, small);
+                (update(array, [i], value, site()), a.max(b))
             }
             Type::Array(n, t) => match n.as_constant() {
                 Some(k) if self.rng.chance(1, 2) => {

@@ -113,6 +113,59 @@ def g [n] (xs : real^n) : real^n = grad (\\x -> f x) xs
     by_size("get x i in a loop", text, 1);
 }
 
+/// m updates of one element of an array of n: n + m, not n · m.
+#[test]
+fn updates_in_a_loop() {
+    let text = "
+def f [n] (xs : real^n) : real =
+  let a = loop a = xs for i < n do {a with [n - 1 - i] = sin a[i] * a[n - 1 - i]} in
+  sum [ a[i] | i < n ]
+
+def g [n] (xs : real^n) : real^n = grad (\\x -> f x) xs
+";
+    by_size("updates in a loop", text, 1);
+}
+
+#[test]
+fn updates_in_arms() {
+    let text = "
+def f [n] (xs : real^n) : real =
+  let a =
+    loop a = xs for i < n do
+      if xs[i] > 0.0 then {a with [n - 1 - i] = sin a[i] * a[n - 1 - i]} else a in
+  sum [ a[i] | i < n ]
+
+def g [n] (xs : real^n) : real^n = grad (\\x -> f x) xs
+";
+    by_size("updates in arms", text, 1);
+}
+
+/// The forward derivative too.
+#[test]
+fn tangents_of_updates() {
+    let text = "
+def f [n] (xs : real^n) : real =
+  let a = loop a = xs for i < n do {a with [n - 1 - i] = sin a[i] * a[n - 1 - i]} in
+  sum [ a[i] | i < n ]
+
+def g [n] (xs : real^n) : real = jvp (\\x -> f x) xs xs
+";
+    by_size("tangents of updates", text, 1);
+}
+
+#[test]
+fn scatters() {
+    let text = "
+def f [n] (xs : real^n) : real =
+  let a = scatter xs [ floor_int (xs[i] * real n) | i < n ] [ xs[i] * xs[i] | i < n ] in
+  let b = scatter_add a [ div i 2 | i < n ] xs in
+  sum [ b[i] | i < n ]
+
+def g [n] (xs : real^n) : real^n = grad (\\x -> f x) xs
+";
+    by_size("scatters", text, 1);
+}
+
 /// f_k = λy. … f_{k−1} y …, n deep, each capturing x.
 #[test]
 fn nested_closures() {

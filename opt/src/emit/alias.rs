@@ -73,7 +73,7 @@ fn addend(o: &Occurrences, t: &Lin, z: &Var, path: &[usize], d: &Dst) -> Option<
     }
 }
 
-fn is_path_to(t: &Lin, z: &Var, path: &[usize]) -> bool {
+pub fn is_path_to(t: &Lin, z: &Var, path: &[usize]) -> bool {
     match (&**t, path.split_last()) {
         (LinTerm::Var(v), None) => v == z,
         (LinTerm::Proj(t, i), Some((last, rest))) => i == last && is_path_to(t, z, rest),
@@ -88,6 +88,21 @@ pub struct Occurrences(HashMap<Var, Vec<Vec<usize>>>);
 impl Occurrences {
     pub fn note(&mut self, t: &Lin) {
         self.lin(t);
+    }
+
+    /// One term in place of another.
+    pub fn replace(&mut self, old: &Lin, new: &Lin) {
+        let mut gone = Occurrences::default();
+        gone.note(old);
+        for (z, paths) in gone.0 {
+            let here = self.0.entry(z).or_default();
+            for p in paths {
+                if let Some(k) = here.iter().position(|q| *q == p) {
+                    here.swap_remove(k);
+                }
+            }
+        }
+        self.note(new);
     }
 
     /// How often z.path, or a part of it, or a whole that contains it, is used.
@@ -128,7 +143,7 @@ fn mentions(t: &Lin, z: &Var) -> bool {
     o.0.contains_key(z)
 }
 
-fn as_path(t: &Lin) -> Option<(Var, Vec<usize>)> {
+pub fn as_path(t: &Lin) -> Option<(Var, Vec<usize>)> {
     match &**t {
         LinTerm::Var(v) => Some((v.clone(), vec![])),
         LinTerm::Proj(t, i) => {

@@ -17,14 +17,19 @@ impl Emitter<'_> {
         within: Option<(&Lin, &Dst)>,
     ) -> Result<(), Error> {
         self.scope.bind_lin(&z.var, &z.ty);
+        let stays = self.staying.get(&z.var).cloned();
         let shared = match within {
             Some((t, d)) => alias::aliases(&self.occurrences, &z.var, &z.ty, t, d),
             None => vec![],
         };
+        let shared = stays.clone().into_iter().chain(shared).collect::<Vec<_>>();
         let mut path = vec![];
         let dst = self.fresh_dst(&z.ty, &shared, Some(&z.var), &mut path, &z.var.name)?;
         self.emit(s, &dst)?;
-        let lv = self.freeze(&dst, &shared, &mut path);
+        let mut lv = self.freeze(&dst, &shared, &mut path);
+        if let Some((path, Dst::Slice(s, _))) = stays {
+            *part_of(&mut lv, &path) = Lv::Slice(s);
+        }
         self.lins.insert(z.var.clone(), lv);
         Ok(())
     }
@@ -217,6 +222,14 @@ impl Emitter<'_> {
             }
             _ => self.settle(part),
         }
+    }
+}
+
+/// The part of a value at a path.
+fn part_of<'v>(lv: &'v mut Lv, path: &[usize]) -> &'v mut Lv {
+    match (lv, path.split_first()) {
+        (Lv::Tuple(vs), Some((k, rest))) => part_of(&mut vs[*k], rest),
+        (lv, _) => lv,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Emission of linear terms: one arm per equation of chad.md §7.
 
+use super::alias::as_path;
+use super::inplace::put;
 use super::place::{Dst, Ev, Lv};
 use super::{Emitter, Error};
 use lang::loops::{Op, Operand, Parallel};
@@ -92,6 +94,14 @@ impl Emitter<'_> {
             }
             // emit(build n (i. t), d) = for i { emit(t, d[i]) }
             LinTerm::Build { index, bound, body } => {
+                // The array is here already but for one element.
+                if let Dst::Slice(s, _) = d
+                    && let Some(p) = put(t)
+                    && as_path(&p.array).is_some()
+                    && matches!(self.read(&p.array)?, Lv::Slice(from) if from == *s)
+                {
+                    return self.put_in_place(&p, s);
+                }
                 let n = self.size(bound);
                 let whole = d.clone();
                 self.for_loop(&index.name, n, false, Parallel::Yes, |e, i| {
@@ -274,6 +284,8 @@ impl Emitter<'_> {
                 Ok(())
             }
             (Lv::Tuple(vs), Dst::Tuple(ds)) => vs.iter().zip(ds).try_for_each(|(v, d)| self.add(v, d)),
+            // What stays in place is there already.
+            (Lv::Slice(from), Dst::Slice(to, _)) if from == to => Ok(()),
             (Lv::Slice(from), Dst::Slice(to, fresh)) => {
                 let n = self.rest(from)[0];
                 let (from, to) = (from.clone(), to.clone());

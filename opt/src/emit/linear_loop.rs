@@ -1,6 +1,7 @@
 //! Loops with linear state: in place over the carried state (chad.md §7).
 
 use super::alias;
+use super::inplace::in_place;
 use super::place::{Dst, Ev, Lv, Slice};
 use super::{Emitter, Error};
 use lang::core::Tm;
@@ -12,7 +13,7 @@ use lang::walk::{Mapper, map_lin};
 
 impl Emitter<'_> {
     /// A loop with linear state. A component that every step only adds to has its destination outside the loop; scalars are
-    /// carried; other arrays are moved to a temporary and zeroed before each step.
+    /// carried; arrays of which a step changes elements stay in place; other arrays are moved to a temporary and zeroed before each step.
     pub(super) fn linear_loop(
         &mut self,
         direction: Direction,
@@ -37,10 +38,10 @@ impl Emitter<'_> {
             other => vec![other.clone()],
         };
         let branches = has_branch(body);
-        let mut parts = vec![];
+        let (mut body, mut parts) = (body.clone(), vec![]);
         for (k, ty) in types.iter().enumerate() {
             let own_init = component(init, k, tuple);
-            if alias::only_added(&self.occurrences, &state.var, k, tuple, body) {
+            if alias::only_added(&self.occurrences, &state.var, k, tuple, &body) {
                 // Its accumulator is the destination itself, or a fresh one that nobody reads.
                 if let Some(t) = &own_init {
                     self.emit(t, &dsts[k])?;
@@ -62,6 +63,25 @@ impl Emitter<'_> {
                 }
             }
             self.settle(&cur)?;
+            let path = if tuple { vec![k] } else { vec![] };
+            if let (Dst::Slice(s, _), LType::Array(..)) = (&cur, ty)
+                && let Some(ordered) = in_place(
+                    (&state.var, &path),
+                    ty,
+                    &[vec![0], path.clone()].concat(),
+                    &body,
+                    &mut self.supply,
+                )
+            {
+                self.occurrences.replace(&body, &ordered.step);
+                body = ordered.step;
+                self.staying.extend(ordered.stay.into_iter().map(|(y, path)| (y, (path, cur.clone()))));
+                if branches {
+                    self.holes.insert(s.buf);
+                }
+                parts.push(Part::InPlace(cur));
+                continue;
+            }
             let mut carried = vec![];
             let sparse = branches || self.may_be_zero(&cur);
             let old = self.old_state(&cur, ty, sparse, &mut carried)?;
@@ -80,6 +100,10 @@ impl Emitter<'_> {
                         inside.push(Lv::Shared);
                         next.push(d.clone());
                     }
+                    Part::InPlace(cur) => {
+                        inside.push(e.after(cur, &Old::Nothing, &mut std::iter::empty()));
+                        next.push(cur.clone());
+                    }
                     Part::Carried { cur, old, .. } => {
                         e.move_to_old(cur, old)?;
                         inside.push(e.inside_state(old));
@@ -96,7 +120,7 @@ impl Emitter<'_> {
                 Dst::Null => (Dst::Null, Dst::Null),
                 outs => e.element(outs, i),
             };
-            e.emit(body, &Dst::Tuple(vec![next_dst, out.clone()]))?;
+            e.emit(&body, &Dst::Tuple(vec![next_dst, out.clone()]))?;
             if !matches!(out, Dst::Null) {
                 e.close_element(&out, &out_part)?;
             }
@@ -115,11 +139,15 @@ impl Emitter<'_> {
             Ok(results)
         })?;
         for (p, d) in parts.iter().zip(&dsts) {
-            if let Part::Carried { cur, old, carried } = p {
-                let mut results = carried.iter().map(|(_, _, r)| *r);
-                let v = self.after(cur, old, &mut results);
-                self.add(&v, d)?;
-            }
+            let v = match p {
+                Part::Added(_) => continue,
+                Part::InPlace(cur) => self.after(cur, &Old::Nothing, &mut std::iter::empty()),
+                Part::Carried { cur, old, carried } => {
+                    let mut results = carried.iter().map(|(_, _, r)| *r);
+                    self.after(cur, old, &mut results)
+                }
+            };
+            self.add(&v, d)?;
         }
         Ok(())
     }
@@ -234,7 +262,13 @@ impl Emitter<'_> {
 /// A component of a linear loop's state.
 enum Part {
     Added(Dst),
-    Carried { cur: Dst, old: Old, carried: Vec<(lang::loops::Val, Operand, lang::loops::Val)> },
+    /// It stays in its buffer: [`super::inplace`].
+    InPlace(Dst),
+    Carried {
+        cur: Dst,
+        old: Old,
+        carried: Vec<(lang::loops::Val, Operand, lang::loops::Val)>,
+    },
 }
 
 pub enum Old {

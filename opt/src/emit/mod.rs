@@ -10,6 +10,7 @@
 //! | [`destination`] | fresh accumulators, elements, what is not written yet |
 //! | [`apply`] | a linear map applied to a value |
 //! | [`call`] | procedures, and calls of them |
+//! | [`inplace`] | linear loops whose state stays in its buffer |
 //! | [`update`] | updates of arrays in place |
 //! | [`alias`] | when a linear variable's accumulator is a part of the destination |
 
@@ -20,6 +21,7 @@ mod call;
 mod cartesian;
 mod cell;
 mod destination;
+mod inplace;
 mod iterate;
 mod linear;
 mod linear_loop;
@@ -96,6 +98,7 @@ fn procedure(
         fresh: vec![],
         spare: HashSet::new(),
         holes: HashSet::new(),
+        staying: HashMap::new(),
         supply: def.supply.clone(),
         failures,
     };
@@ -173,6 +176,8 @@ struct Emitter<'p> {
     spare: HashSet<Buf>,
     /// The accumulators that an arm not taken may have left without a contribution: a zero in one is structural ([`cell`]).
     holes: HashSet<Buf>,
+    /// The linear variables that are to be bound with a component in its own buffer already ([`inplace`]).
+    staying: HashMap<Var, (Vec<usize>, place::Dst)>,
     supply: Supply,
     failures: &'p mut Failures,
 }

@@ -10,6 +10,7 @@ use lang::prim::{Lowering, Prim};
 use lang::size::Size;
 use lang::types::{Mode, Type};
 use lang::typing::Scope;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 use std::sync::Arc;
 
@@ -94,7 +95,7 @@ impl Normaliser<'_> {
             Term::Build { index, bound, body } => {
                 let bound = self.size(bound, env)?;
                 let (i, inner) = self.enter(index, &bound, env);
-                let (v, items) = self.region(|n| n.term(body, &inner, name))?;
+                let (v, items) = self.region_of(BTreeSet::new(), |n| n.term(body, &inner, name))?;
                 if v.is_data() {
                     let elem = v.ty()?;
                     // η: build n (λi. a[i]) is a.
@@ -186,8 +187,9 @@ impl Normaliser<'_> {
                 let ty = init.ty()?;
                 let s = self.var(&state.var.name, &ty);
                 let (i, mut inner) = self.enter(index, &bound, env);
-                let ((sv, next, out), items) = self.region(|n| {
+                let ((sv, next, out), items) = self.region_of(BTreeSet::new(), |n| {
                     let sv = n.taken_apart(&s, &ty);
+                    arrays(&sv, &mut n.states);
                     inner.vars.insert(state.var.clone(), sv.clone());
                     match n.term(body, &inner, name)? {
                         V::Tuple(vs) => Ok((sv, vs[0].clone(), vs[1].clone())),
@@ -396,8 +398,8 @@ impl Normaliser<'_> {
         // Data components common to both arms come first, then what each arm keeps.
         let mut data = vec![];
         let shape = split(&va, &vb, &mut data)?;
-        let ka = self.keep(va, &ia, &[])?;
-        let kb = self.keep(vb, &ib, &[])?;
+        let ka = self.keep(without_data(&va, &shape), &ia, &[])?;
+        let kb = self.keep(without_data(&vb, &shape), &ib, &[])?;
         let mut ta: Vec<Tm> = vec![];
         let mut tb: Vec<Tm> = vec![];
         let mut types: Vec<Type> = vec![];
@@ -492,6 +494,15 @@ impl Normaliser<'_> {
     }
 }
 
+/// The variables of the arrays in a value.
+fn arrays(v: &V, into: &mut BTreeSet<Var>) {
+    match v {
+        V::Atom(t, Type::Array(..)) => into.extend(lang::walk::free_vars(t)),
+        V::Tuple(vs) => vs.iter().for_each(|v| arrays(v, into)),
+        V::Int(_) | V::Atom(..) | V::Fn(_) | V::Lin(_) | V::Family(_) | V::Choice(..) => {}
+    }
+}
+
 fn choice(c: Tm, a: V, b: V) -> V {
     V::Choice(c, Rc::new(a), Rc::new(b))
 }
@@ -515,6 +526,17 @@ fn split(a: &V, b: &V, data: &mut Vec<(V, V)>) -> Result<Split, Error> {
             Ok(Split::Tuple(parts?))
         }
         _ => Ok(Split::Choice),
+    }
+}
+
+/// A value without its data, which is a result of the branch already.
+fn without_data(v: &V, shape: &Split) -> V {
+    match (v, shape) {
+        (_, Split::Data(_)) => V::unit(),
+        (V::Tuple(vs), Split::Tuple(ss)) => {
+            V::tuple(vs.iter().zip(ss).map(|(v, s)| without_data(v, s)).collect::<Vec<_>>())
+        }
+        (v, Split::Tuple(_) | Split::Choice) => v.clone(),
     }
 }
 

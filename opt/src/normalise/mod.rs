@@ -59,6 +59,8 @@ pub struct Normaliser<'p> {
     used_marks: RefCell<BTreeSet<usize>>,
     /// The bounds of the indices made.
     bounds: HashMap<Var, Size>,
+    /// The arrays of the state of the loop whose step is being evaluated, arms of the step included.
+    states: BTreeSet<Var>,
     /// The differentiation operator being resolved: the place of what its linear part checks.
     operator: Option<Site>,
     /// Depth of calls being applied.
@@ -121,6 +123,7 @@ impl<'p> Normaliser<'p> {
             marks: 0,
             used_marks: RefCell::new(BTreeSet::new()),
             bounds: HashMap::new(),
+            states: BTreeSet::new(),
             operator: None,
             depth: 0,
             callers: vec![],
@@ -194,6 +197,18 @@ impl<'p> Normaliser<'p> {
             return Err(Error::too_large(LET_LIMIT));
         }
         Ok((result?, items))
+    }
+
+    /// The same for what runs many times, or in a step of a loop with this state.
+    fn region_of<T>(
+        &mut self,
+        states: BTreeSet<Var>,
+        f: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<(T, Vec<Item>), Error> {
+        let outer = std::mem::replace(&mut self.states, states);
+        let result = self.region(f);
+        self.states = outer;
+        result
     }
 
     /// Binds a term of the normal form and gives its value.

@@ -20,6 +20,9 @@ use std::rc::Rc;
 /// Recomputing costs at most this many counted operations; what costs more is kept.
 pub const CHEAP: u32 = 6;
 
+/// The variables of a region: their types, and the definitions of those that have one.
+type Defs = BTreeMap<Var, (Type, Option<Tm>)>;
+
 /// What a region's value keeps from the region.
 pub struct Kept {
     /// The value, its local variables now free and standing for what is kept.
@@ -68,8 +71,7 @@ impl Normaliser<'_> {
     /// Closes a value over the lets of the region it leaves: `locals` are the variables bound by the region's construct itself
     /// (an index, a loop state). Every linear map is forced and recomputes what is cheap.
     pub fn keep(&mut self, value: V, items: &[Item], locals: &[(Var, Type)]) -> Result<Kept, Error> {
-        let mut defs: BTreeMap<Var, (Type, Option<Tm>)> =
-            locals.iter().map(|(v, t)| (v.clone(), (t.clone(), None))).collect();
+        let mut defs: Defs = locals.iter().map(|(v, t)| (v.clone(), (t.clone(), None))).collect();
         for item in items {
             if let Item::Let(x, t) = item {
                 defs.insert(x.var.clone(), (x.ty.clone(), Some(t.clone())));
@@ -81,12 +83,7 @@ impl Normaliser<'_> {
         Ok(Kept { value, saved })
     }
 
-    pub(super) fn close(
-        &mut self,
-        v: &V,
-        defs: &BTreeMap<Var, (Type, Option<Tm>)>,
-        saved: &mut BTreeSet<Var>,
-    ) -> Result<V, Error> {
+    pub(super) fn close(&mut self, v: &V, defs: &Defs, saved: &mut BTreeSet<Var>) -> Result<V, Error> {
         let mut keep_vars =
             |vars: BTreeSet<Var>| saved.extend(vars.into_iter().filter(|v| defs.contains_key(v)));
         Ok(match v {
@@ -108,22 +105,9 @@ impl Normaliser<'_> {
                 // Recompute cheap definitions at the start of the map, nearest definition last to be wrapped.
                 let mut needed = walk::free_vars_lin(&body);
                 needed.extend(ltype_vars(&param.ty));
-                let mut recomputed: Vec<(Binder, Tm)> = vec![];
-                let mut kept = BTreeSet::new();
-                // Later variables are defined from earlier ones: going downwards meets every use before its definition.
-                while let Some(x) = needed.pop_last() {
-                    let Some((ty, def)) = defs.get(&x) else { continue };
-                    match def {
-                        // An array whose size belongs to the region cannot leave it: it is made again.
-                        Some(t) if self.is_cheap(t) || type_vars(ty).iter().any(|v| defs.contains_key(v)) => {
-                            needed.extend(walk::free_vars(t));
-                            recomputed.push((Binder::new(x, ty.clone()), t.clone()));
-                        }
-                        _ => {
-                            kept.insert(x);
-                        }
-                    }
-                }
+                // An element of a whole that is kept anyway is read from it again.
+                let (_, whole) = self.divide(needed.clone(), defs, &BTreeSet::new());
+                let (recomputed, kept) = self.divide(needed, defs, &whole);
                 let body = recomputed.into_iter().fold(body, |body, (x, t)| lin::clet(x, t, body));
                 saved.extend(kept);
                 V::Lin(Rc::new(LinClosure { param, body, env: Env::default() }))
@@ -163,6 +147,49 @@ impl Normaliser<'_> {
                 }))
             }
         })
+    }
+
+    /// Divides what a map needs of its region into what is recomputed, the last definition first, and what is kept. A part of a local value
+    /// that is kept is not recomputed from the whole (a state's array for one element), unless the whole is one of these.
+    fn divide(
+        &self,
+        mut needed: BTreeSet<Var>,
+        defs: &Defs,
+        wholes: &BTreeSet<Var>,
+    ) -> (Vec<(Binder, Tm)>, BTreeSet<Var>) {
+        let (mut recomputed, mut kept) = (vec![], BTreeSet::new());
+        // Later variables are defined from earlier ones: going downwards meets every use before its definition.
+        while let Some(x) = needed.pop_last() {
+            let Some((ty, def)) = defs.get(&x) else { continue };
+            // An array whose size belongs to the region cannot leave it: it is made again.
+            let confined = || type_vars(ty).iter().any(|v| defs.contains_key(v));
+            let from_whole = |t: &Tm| self.whole(t, defs).is_none_or(|y| wholes.contains(&y));
+            match def {
+                Some(t) if self.is_cheap(t) && from_whole(t) || confined() => {
+                    needed.extend(walk::free_vars(t));
+                    recomputed.push((Binder::new(x, ty.clone()), t.clone()));
+                }
+                _ => {
+                    kept.insert(x);
+                }
+            }
+        }
+        (recomputed, kept)
+    }
+
+    /// The local value that a projection or an element is a part of, if it would have to be kept.
+    fn whole(&self, t: &Tm, defs: &Defs) -> Option<Var> {
+        let (Term::Proj(a, _) | Term::Index(a, _, _)) = &**t else { return None };
+        let Term::Var(y) = &**a else { return None };
+        // The state of a loop around an arm would have to be kept by the loop.
+        let Some(def) = defs.get(y) else { return self.states.contains(y).then(|| y.clone()) };
+        match def {
+            (_, Some(t)) if self.is_cheap(t) => match &**t {
+                Term::Proj(..) | Term::Index(..) => self.whole(t, defs),
+                _ => None,
+            },
+            (_, _) => Some(y.clone()),
+        }
     }
 
     pub(super) fn is_map(&self, v: &V) -> bool {
