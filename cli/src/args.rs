@@ -156,7 +156,7 @@ pub struct DataArgs {
     /// The arguments by parameter name, as a JSON object
     #[arg(long, value_name = "JSON")]
     pub args: Option<String>,
-    /// Data from a file: FILE.json or FILE.npz by name, or name=FILE.csv[:column,…], name=FILE.npy, name=FILE.json
+    /// Data from a file: FILE.json or FILE.npz by name, or name=FILE.csv[:column,…], name=FILE.npy, name=FILE.npz[:array], name=FILE.json
     #[arg(long, value_name = "[NAME=]FILE")]
     pub input: Vec<String>,
 }

@@ -8,16 +8,21 @@ use crate::env::{Env, Local, Scheme, Types};
 use crate::infer::{Infer, Why, flatten, lam, wrap};
 use crate::modules;
 use crate::suggest;
-use crate::tree::{Head, K, P, Te};
+use crate::tree::{Head, K, P, PK, Te};
 use crate::ty::{T, is_size_meta};
 use lang::diag::{Diagnostic, Span};
 use lang::prim::Prim;
 use lang::size::Size;
-use lang::surface::{Expr, ExprKind, Ident, TyArg};
-use std::collections::HashMap;
+use lang::surface::{BinOp, Expr, ExprKind, Ident, SizeExpr, SizeKind, TyArg, TyKind, at};
+use std::collections::{HashMap, HashSet};
 
-/// Names of the language that have no meaning here yet.
-const LATER: &[&str] = &["transpose_linear", "checkpoint", "from_inject", "inject"];
+/// Names of the language that have no meaning here yet, and what to write instead.
+const LATER: &[(&str, &str)] = &[
+    ("transpose_linear", "of a linear function f the transpose is `(pullback f x).1` for any x"),
+    ("checkpoint", "leave it out: `checkpoint f x` has the value and the derivative of `f x`"),
+    ("inject", "the text that adc prints uses it; in programs write the constructor of a `type`"),
+    ("from_inject", "the text that adc prints uses it; in programs write a `match`"),
+];
 
 /// Names of the linear language.
 const LINEAR: &[&str] = &["zero", "coproj", "envproj", "onehot"];
@@ -41,6 +46,9 @@ impl Infer<'_> {
             }
             ExprKind::Field(..) if let Some(x) = self.member(env, head) => {
                 self.global(env, &x, None, head.span, args, span)
+            }
+            ExprKind::Index(..) if let Some((x, targs)) = self.type_application(env, head) => {
+                self.global(env, &x, Some(&targs), head.span, args, span)
             }
             ExprKind::TypeApp(x, targs) if !env.locals.contains_key(&x.node) => {
                 self.global(env, &x.node, Some(targs), head.span, args, span)
@@ -75,6 +83,23 @@ impl Infer<'_> {
         let ExprKind::Var(m) = &m.node else { return None };
         let module = !env.locals.contains_key(m) && self.sigs.modules.contains_key(m);
         module.then(|| format!("{m}.{}", x.node))
+    }
+
+    /// `f[τ, n]` for a definition with parameters, which is no array: its type and size arguments.
+    pub fn type_application(&self, env: &Env, e: &Expr) -> Option<(String, Vec<TyArg>)> {
+        let ExprKind::Index(f, args) = &e.node else { return None };
+        let name = match &f.node {
+            ExprKind::Var(x) if !env.locals.contains_key(x) => x.clone(),
+            _ => self.member(env, f)?,
+        };
+        let scheme = match self.sigs.defs.get(&name) {
+            Some(sig) => &sig.scheme,
+            None => builtin::scheme(builtin::find(&name)?),
+        };
+        if scheme.params.is_empty() {
+            return None;
+        }
+        Some((name, args.iter().map(type_argument).collect::<Option<_>>()?))
     }
 
     fn local(&mut self, env: &Env, x: &str, span: Span) -> Te {
@@ -250,10 +275,37 @@ impl Infer<'_> {
                     &want,
                     Why::Argument { function: "length", number: 1, name: None },
                 );
-                return Te::new(K::Size(n), T::Int, span);
+                let length = Te::new(K::Size(n.clone()), T::Int, span);
+                self.solve();
+                let here: HashSet<u32> =
+                    env.scope.sizes.values().flat_map(|n| n.vars().map(|v| v.id)).collect();
+                let n = self.metas.zonk_size(&n);
+                if n.vars().all(|v| is_size_meta(v) || here.contains(&v.id)) {
+                    return length;
+                }
+                // The size has its name inside of the array's term: that is evaluated for it.
+                let unused = P { kind: PK::Wildcard, ty: a.ty.clone(), span: a.span };
+                return Te::new(K::Let(unused, Box::new(a), Box::new(length)), T::Int, span);
             }
             let instance = self.instantiate(env, Head::Row(row), builtin::scheme(row), targs, at);
             return self.call(env, name, instance, args, at, span);
+        }
+        if name == "clamp" && targs.is_none() {
+            // clamp lo hi x = min hi (max lo x), pointwise as these are.
+            let all: Vec<Te> = args.iter().take(3).map(|a| self.infer(env, a)).collect();
+            let missing = 3 - all.len();
+            let t = self.eta(all, missing, at, |s, mut all| {
+                let (x, high) = (all.pop(), all.pop());
+                let lower: Vec<Te> = all.into_iter().chain(x).collect();
+                let raised = s.lift("max", lower, span);
+                s.lift("min", high.into_iter().chain([raised]).collect(), span)
+            });
+            if let Some(extra) = args.get(3)
+                && !self.applicable(&t.ty)
+            {
+                return self.too_many(name, at, 3, args.len(), extra.span, span);
+            }
+            return self.apply_all(env, t, &args[3.min(args.len())..], span);
         }
         let prim = if name == "where" { "select" } else { name };
         if let Some(row) = Prim::ALL.iter().map(|p| p.row()).find(|r| r.name == prim)
@@ -269,8 +321,8 @@ impl Infer<'_> {
             }
             return self.apply_all(env, t, &args[row.args.len().min(args.len())..], span);
         }
-        if LATER.contains(&name) {
-            self.unsupported(at, &format!("`{name}`"));
+        if let Some((_, instead)) = LATER.iter().find(|(later, _)| *later == name) {
+            self.unsupported(at, &format!("`{name}`"), instead);
         } else if LINEAR.contains(&name) {
             let d =
                 Diagnostic::new(codes::CARTESIAN_USE, "a term of the linear language stands outside of it")
@@ -307,6 +359,7 @@ impl Infer<'_> {
             .chain(self.sigs.constructors.keys())
             .map(String::as_str)
             .chain(builtin::ALL.iter().map(|r| r.name))
+            .chain(["where", "clamp"])
             .chain(Operator::ALL.iter().map(|o| o.name()))
             .chain(Prim::ALL.iter().map(|p| p.row().name));
         let d = match suggest::foreign_name(name) {
@@ -414,7 +467,8 @@ impl Infer<'_> {
                         codes::TYPE_ARGUMENTS,
                         format!("{} type and {} size arguments fit here", types.len(), sizes.len()),
                     )
-                    .label(at, "these arguments do not"),
+                    .label(at, "these arguments do not")
+                    .help("to apply a function to an array, leave a space before the bracket: `f [x]`"),
                 );
                 return;
             }
@@ -613,6 +667,44 @@ impl Infer<'_> {
         params.extend(extra.map(|t| (t, None, None)));
         Instance { head: Head::Diff(op), types: vec![tau, sigma], sizes: vec![], params, result }
     }
+}
+
+/// An expression in brackets as the type or the size that the same text is.
+fn type_argument(e: &Expr) -> Option<TyArg> {
+    let ty = |e: &Expr| match type_argument(e)? {
+        TyArg::Ty(t) => Some(t),
+        TyArg::Size(_) => None,
+    };
+    let node = match &e.node {
+        ExprKind::Var(x) => TyKind::Name(at(x.clone(), e.span), vec![]),
+        ExprKind::Field(m, x) => match &m.node {
+            ExprKind::Var(m) => TyKind::Name(at(format!("{m}.{}", x.node), e.span), vec![]),
+            _ => return None,
+        },
+        ExprKind::Tuple(es) => TyKind::Tuple(es.iter().map(ty).collect::<Option<_>>()?),
+        ExprKind::Binary(BinOp::Pow, t, n) => {
+            let sizes = match &n.node {
+                ExprKind::Tuple(ns) => ns.iter().map(size_argument).collect::<Option<_>>()?,
+                _ => vec![size_argument(n)?],
+            };
+            TyKind::Power(Box::new(ty(t)?), sizes)
+        }
+        _ => return Some(TyArg::Size(size_argument(e)?)),
+    };
+    Some(TyArg::Ty(at(node, e.span)))
+}
+
+fn size_argument(e: &Expr) -> Option<SizeExpr> {
+    let two = |a: &Expr, b: &Expr| Some((Box::new(size_argument(a)?), Box::new(size_argument(b)?)));
+    let node = match &e.node {
+        ExprKind::Var(x) => SizeKind::Var(x.clone()),
+        ExprKind::Int(k) => SizeKind::Int(*k),
+        ExprKind::Binary(BinOp::Add, a, b) => two(a, b).map(|(a, b)| SizeKind::Add(a, b))?,
+        ExprKind::Binary(BinOp::Sub, a, b) => two(a, b).map(|(a, b)| SizeKind::Sub(a, b))?,
+        ExprKind::Binary(BinOp::Mul, a, b) => two(a, b).map(|(a, b)| SizeKind::Mul(a, b))?,
+        _ => return None,
+    };
+    Some(at(node, e.span))
 }
 
 /// The names an application spine may mean before its arguments are looked at.

@@ -396,7 +396,7 @@ impl<'s> Elaborate<'s> {
                                     place,
                                     format!("{} is in the argument or result of this function", t.show()),
                                 )
-                                .help("sums may be used freely inside it"),
+                                .help("differentiate with respect to what the constructor carries: `grad (\\r -> f (Circle r)) r`"),
                         );
                         return unit();
                     }

@@ -297,6 +297,7 @@ impl<'s> Infer<'s> {
                 let n = Size::constant(ts.len() as i64);
                 Te::new(K::Array(ts), T::array(n, element), span)
             }
+            ExprKind::Index(..) if self.type_application(env, e).is_some() => self.spine(env, e, &[], span),
             ExprKind::Index(a, index) => {
                 let a = self.infer(env, a);
                 let (index, element) = self.indices(env, &a, index);
@@ -370,10 +371,11 @@ impl<'s> Infer<'s> {
         }
     }
 
-    pub fn unsupported(&mut self, span: Span, what: &str) -> Te {
+    pub fn unsupported(&mut self, span: Span, what: &str, instead: &str) -> Te {
         self.report(
             Diagnostic::new(codes::UNSUPPORTED, format!("{what} is not part of this version yet"))
-                .label(span, "not supported"),
+                .label(span, "not supported")
+                .help(instead),
         );
         Te::error(span)
     }

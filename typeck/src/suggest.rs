@@ -68,6 +68,7 @@ pub fn foreign_name(name: &str) -> Option<&'static str> {
     Some(match name {
         "ln" => "the natural logarithm is `log`",
         "pow" | "power" => "powers are written `x ^ y`",
+        "clip" => "between two bounds x is `clamp lo hi x`",
         "fabs" => "the absolute value is `abs`",
         "len" | "size" => "the length of an array is `length`, or the size in its type",
         "range" | "arange" => "the array 0, 1, …, n-1 is `iota n`",

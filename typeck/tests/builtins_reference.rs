@@ -74,6 +74,7 @@ const OTHERS: &str = "
 
 | form | |
 |---|---|
+| `clamp lo hi x` | `min hi (max lo x)`: x, but at least lo and at most hi; pointwise on arrays, each bound's tie counts half |
 | `where c x y` | the primitive `select`: x where c holds, else y; pointwise on arrays |
 | `zero[τ]` | the structural zero of a linear type: a value that is 0 everywhere and has no derivative |
 | `unread[τ]` | some value that nobody reads; what the compiler puts in place of what a branch did not compute |

@@ -201,7 +201,7 @@ fn default(file: &CheckedFile, def: &str, slot: &Slot) -> Result<Given, Stop> {
     match declared.and_then(|input| Some((input.file.as_ref()?, file.home(&input.home)))) {
         Some((name, source)) => {
             let dir = Path::new(&source.path).parent().unwrap_or(Path::new(""));
-            load(&dir.join(name).to_string_lossy()).map_err(|stop| match stop {
+            load(&dir.join(name).to_string_lossy(), &slot.name).map_err(|stop| match stop {
                 Stop::Problems(problems) => {
                     let mut about = problems.into_iter().map(|p| about(file, def, &slot.name, p.diagnostic));
                     about.next().unwrap_or(Stop::Problems(vec![]))

@@ -1,7 +1,7 @@
 //! Where data comes from: `--args`, `--input`, the default files of `input` items.
 
 use super::read::Given;
-use super::{csv, json, npy};
+use super::{Tensor, csv, json, npy};
 use crate::args::DataArgs;
 use crate::codes;
 use crate::report::Stop;
@@ -20,7 +20,12 @@ impl Inputs {
         let mut inputs = Inputs::default();
         for input in &args.input {
             match input.split_once('=') {
-                Some((name, file)) if is_name(name) => inputs.insert(name, load(file)?)?,
+                Some((name, file)) if is_name(name) => inputs.insert(name, load(file, name)?)?,
+                Some(_) | None if input.ends_with(".npz") => {
+                    for (name, tensor) in npz(Path::new(input))? {
+                        inputs.insert(&name, Given::Tensor(tensor))?;
+                    }
+                }
                 Some(_) | None if input.ends_with(".json") => {
                     let text = read_text(Path::new(input))?;
                     inputs.object(parse_json(&text, input)?, input)?;
@@ -99,10 +104,17 @@ fn read_bytes(path: &Path) -> Result<Vec<u8>, Stop> {
     })
 }
 
-/// The data of `FILE.json`, `FILE.npy`, `FILE.csv` or `FILE.csv:column,…`.
-pub fn load(file: &str) -> Result<Given, Stop> {
+/// The arrays of an `.npz` file by name.
+fn npz(path: &Path) -> Result<Vec<(String, Tensor)>, Stop> {
+    npy::archive(&read_bytes(path)?)
+        .map_err(|fault| Diagnostic::new(codes::BAD_NPY, format!("{}: {fault}", path.display())).into())
+}
+
+/// The data of `FILE.json`, `FILE.npy`, `FILE.csv` or `FILE.csv:column,…`; of `FILE.npz` the array called like what it is for, or
+/// `FILE.npz:array`.
+pub fn load(file: &str, name: &str) -> Result<Given, Stop> {
     let (path, columns) = match file.rsplit_once(':') {
-        Some((path, columns)) if path.ends_with(".csv") => (path, Some(columns)),
+        Some((path, part)) if path.ends_with(".csv") || path.ends_with(".npz") => (path, Some(part)),
         Some(_) | None => (file, None),
     };
     let (extension, path) = (Path::new(path).extension().and_then(|e| e.to_str()), Path::new(path));
@@ -112,6 +124,18 @@ pub fn load(file: &str) -> Result<Given, Stop> {
             Ok(tensor) => Ok(Given::Tensor(tensor)),
             Err(fault) => Err(Diagnostic::new(codes::BAD_NPY, format!("{file}: {fault}")).into()),
         },
+        Some("npz") => {
+            let mut arrays = npz(path)?;
+            let wanted = columns.unwrap_or(typeck::modules::local(name));
+            if let Some(k) = arrays.iter().position(|(x, _)| x == wanted) {
+                return Ok(Given::Tensor(arrays.swap_remove(k).1));
+            }
+            let known: Vec<&str> = arrays.iter().map(|(x, _)| x.as_str()).collect();
+            let message =
+                format!("{} has no array `{wanted}`; there are: {}", path.display(), known.join(", "));
+            let help = format!("name one by `{}:ARRAY`", path.display());
+            Err(Diagnostic::new(codes::BAD_NPY, message).help(help).into())
+        }
         Some("csv") => {
             let table = csv::read(&read_text(path)?);
             let table = table.and_then(|table| match columns {
@@ -126,7 +150,8 @@ pub fn load(file: &str) -> Result<Given, Stop> {
             }
         }
         Some(_) | None => {
-            let message = format!("`{file}` is not a kind of data file that adc reads: .json, .npy, .csv");
+            let message =
+                format!("`{file}` is not a kind of data file that adc reads: .json, .npy, .npz, .csv");
             Err(Diagnostic::new(codes::UNREADABLE, message).into())
         }
     }

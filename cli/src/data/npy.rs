@@ -1,7 +1,26 @@
 //! NumPy's array file format, versions 1 to 3: a magic number, a header (a Python dictionary with the element type, the order
-//! and the shape), the elements.
+//! and the shape), the elements. And its archives of several arrays, `.npz`: zip archives with a `.npy` file for each.
 
 use super::{Numbers, Tensor};
+use std::io::{Cursor, Read};
+
+/// The arrays in the bytes of a `.npz` file, by name.
+pub fn archive(bytes: &[u8]) -> Result<Vec<(String, Tensor)>, String> {
+    let wrong = |e: zip::result::ZipError| format!("this is no archive of arrays: {e}");
+    let mut archive = zip::ZipArchive::new(Cursor::new(bytes)).map_err(wrong)?;
+    let mut out = vec![];
+    for k in 0..archive.len() {
+        let mut file = archive.by_index(k).map_err(wrong)?;
+        let name = file.name().map_err(wrong)?.to_string();
+        let Some(name) = name.strip_suffix(".npy") else {
+            return Err(format!("`{name}` in it is no array"));
+        };
+        let mut content = vec![];
+        file.read_to_end(&mut content).map_err(|e| format!("`{name}` in it cannot be read: {e}"))?;
+        out.push((name.to_string(), read(&content).map_err(|fault| format!("`{name}` in it: {fault}"))?));
+    }
+    Ok(out)
+}
 
 /// The array in the bytes of a `.npy` file; the message says what is wrong with them.
 pub fn read(bytes: &[u8]) -> Result<Tensor, String> {

@@ -27,6 +27,14 @@ impl Infer<'_> {
                     let _ = self.metas.unify(&t, &T::array(n.clone(), element.clone()));
                     (n, element)
                 }
+                T::Fun(..) => {
+                    self.report(
+                        Diagnostic::new(codes::NOT_AN_ARRAY, "a function cannot be indexed")
+                            .label(a.span, "this is a function")
+                            .help("to apply it to an array, leave a space before the bracket: `f [x]`"),
+                    );
+                    return (vec![], T::Error);
+                }
                 _ => {
                     let whole = self.metas.zonk(&a.ty).show();
                     let d = Diagnostic::new(

@@ -48,10 +48,11 @@ impl<'f> Collector<'f> {
         self.sigs.aliases.insert(name.clone(), Alias { name, home, params: params.to_vec(), meaning });
     }
 
-    fn unsupported(&mut self, span: Span, what: &str) {
+    fn unsupported(&mut self, span: Span, what: &str, instead: &str) {
         self.diags.push(
             Diagnostic::new(codes::UNSUPPORTED, format!("{what} are not part of this version yet"))
-                .label(span, "not supported"),
+                .label(span, "not supported")
+                .help(instead),
         );
     }
 
@@ -96,7 +97,9 @@ impl<'f> Collector<'f> {
                     }
                 }
                 ItemKind::Derivative { name, .. } | ItemKind::Adjoint { name, .. } => {
-                    self.unsupported(name.span.shifted(base), "derivative rules")
+                    let instead = "write the derivative into the function: `x + detach (floor x - x)` has the value of \
+                                   `floor x` and the derivative of `x`";
+                    self.unsupported(name.span.shifted(base), "derivative rules", instead)
                 }
                 // Imports know what this file has of its own.
                 ItemKind::Import(_) | ItemKind::Test(_) | ItemKind::Error => {}
