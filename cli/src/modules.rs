@@ -12,8 +12,11 @@ use typeck::codes;
 use typeck::modules::Fault;
 
 /// The standard library: each module's name and text.
-pub const STD: &[(&str, &str)] =
-    &[("linalg", include_str!("../std/linalg.ad")), ("stats", include_str!("../std/stats.ad"))];
+pub const STD: &[(&str, &str)] = &[
+    ("arrays", include_str!("../std/arrays.ad")),
+    ("linalg", include_str!("../std/linalg.ad")),
+    ("stats", include_str!("../std/stats.ad")),
+];
 
 /// A chain of imports longer than this is refused.
 const LONGEST_CHAIN: usize = 100;

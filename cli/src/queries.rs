@@ -123,7 +123,7 @@ pub fn check<'db>(db: &'db dyn Db, file: SourceFile, item: Item<'db>) -> Arc<Che
             ItemKind::Def { defs, .. } => {
                 for def in defs {
                     let (core, diagnostics) = typeck::check_def_at(def, &known.signatures, out.base);
-                    out.defs.extend(core.map(Arc::new));
+                    out.defs.extend(core.into_iter().map(Arc::new));
                     out.diagnostics.extend(diagnostics);
                 }
             }

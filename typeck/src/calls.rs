@@ -11,6 +11,7 @@ use crate::suggest;
 use crate::tree::{Head, K, P, PK, Te};
 use crate::ty::{T, is_size_meta};
 use lang::diag::{Diagnostic, Span};
+use lang::name::Var;
 use lang::prim::Prim;
 use lang::size::Size;
 use lang::surface::{BinOp, Expr, ExprKind, Ident, SizeExpr, SizeKind, TyArg, TyKind, at};
@@ -28,13 +29,15 @@ const LATER: &[(&str, &str)] = &[
 const LINEAR: &[&str] = &["zero", "coproj", "envproj", "onehot"];
 
 /// A scheme with metavariables for what it binds.
-struct Instance {
-    head: Head,
-    types: Vec<T>,
-    sizes: Vec<Size>,
+pub(crate) struct Instance {
+    pub(crate) head: Head,
+    pub(crate) types: Vec<T>,
+    pub(crate) sizes: Vec<Size>,
     /// Types of the parameters, and for a dependent one the size its argument is.
-    params: Vec<(T, Option<Size>, Option<String>)>,
-    result: T,
+    pub(crate) params: Vec<(T, Option<Size>, Option<String>)>,
+    /// The existential sizes of the result, named.
+    pub(crate) opened: Vec<Var>,
+    pub(crate) result: T,
 }
 
 impl Infer<'_> {
@@ -427,6 +430,9 @@ impl Infer<'_> {
             }
             dependent.push(n);
         }
+        let opened: Vec<Var> = scheme.exists.iter().map(|k| self.supply.renew(k)).collect();
+        self.nonneg.extend(opened.iter().map(|k| k.id));
+        replace.extend(scheme.exists.iter().zip(&opened).map(|(k, v)| (k.id, Size::var(v.clone()))));
         let ty = |t: &T| {
             let type_of =
                 |a: &lang::name::Name| scheme.types.iter().position(|b| a == b).map(|k| types[k].clone());
@@ -439,7 +445,7 @@ impl Infer<'_> {
             .map(|(p, n)| (ty(&p.ty), n, Some(p.name.clone()).filter(|x| !x.starts_with('_'))))
             .collect();
         let result = ty(&scheme.result);
-        Instance { head, types, sizes, params, result }
+        Instance { head, types, sizes, params, opened, result }
     }
 
     /// Type and size arguments in brackets, in the order of the definition's own brackets: types and sizes each in order.
@@ -485,7 +491,7 @@ impl Infer<'_> {
         at: Span,
         span: Span,
     ) -> Te {
-        let Instance { head, types, sizes, params, result } = instance;
+        let Instance { head, types, sizes, params, opened, result } = instance;
         let given = args.len().min(params.len());
         let mut checked: Vec<Option<Te>> = (0..given).map(|_| None).collect();
         let mut binds = vec![];
@@ -530,7 +536,8 @@ impl Infer<'_> {
                     let _ = s.metas.unify_size(n, &Size::var(v.clone()));
                 }
             }
-            Te::new(K::Op { head, types, sizes, args: all }, result, span)
+            let instance = Instance { head, types, sizes, params: vec![], opened, result };
+            s.measured(name, instance, all, span)
         });
         let t = wrap(binds, t);
         if let Some(extra) = args.get(given)
@@ -665,7 +672,14 @@ impl Infer<'_> {
         }
         let mut params = vec![(f, None, None), (tau.clone(), None, None)];
         params.extend(extra.map(|t| (t, None, None)));
-        Instance { head: Head::Diff(op), types: vec![tau, sigma], sizes: vec![], params, result }
+        Instance {
+            head: Head::Diff(op),
+            types: vec![tau, sigma],
+            sizes: vec![],
+            params,
+            opened: vec![],
+            result,
+        }
     }
 }
 

@@ -50,6 +50,8 @@ codes! {
     SIZE_ESCAPES = "E0404", "a size that leaves its scope";
     NEGATIVE_SIZE = "E0405", "a size below zero";
     SIZE_OVERFLOW = "E0406", "a size whose coefficients leave 64 bits";
+    EXISTENTIAL_ESCAPES = "E0407", "a size known only inside that leaves its scope";
+    EXISTENTIAL_PLACE = "E0408", "an existential size where none can be";
     CARTESIAN_USE = "E0501", "a linear variable in a Cartesian position";
     NOT_LINEAR = "E0502", "a term that is not linear";
     LINEAR_PRODUCT = "E0503", "a product of two linear terms";

@@ -308,7 +308,7 @@ impl<'s> Elaborate<'s> {
                 let body = wrap(parts, body);
                 Arc::new(Term::While { state: x, init, cond, body })
             }
-            K::As(e) => self.assert_sizes(e, &t.ty, span),
+            K::As(e) | K::Pack(e, _) => self.assert_sizes(e, &t.ty, span),
             K::MatMul(a, b) => self.matmul(a, b, span),
             K::Zero => Arc::new(Term::Zero(self.ltype(&t.ty, span))),
             K::Unread => Arc::new(Term::Unread(self.ty(&t.ty, span))),
@@ -396,7 +396,7 @@ impl<'s> Elaborate<'s> {
                                     place,
                                     format!("{} is in the argument or result of this function", t.show()),
                                 )
-                                .help("differentiate with respect to what the constructor carries: `grad (\\r -> f (Circle r)) r`"),
+                                .help("sums may be used freely inside it: differentiate with respect to what a constructor carries"),
                         );
                         return unit();
                     }

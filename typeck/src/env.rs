@@ -11,12 +11,14 @@ use lang::size::Size;
 use lang::surface::{self, Ident, SizeExpr, SizeKind, Ty, TyArg, TyKind, TypeParam};
 use std::collections::BTreeMap;
 
-/// ∀ types, sizes. params → result. The variables are those of the definition's Core: sizes are numbered from 0, parameters follow.
+/// ∀ types, sizes. params → ∃ exists. result. The variables are those of the definition's Core: sizes are numbered from 0, parameters follow.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scheme {
     pub types: Vec<Name>,
     pub sizes: Vec<Var>,
     pub params: Vec<ParamScheme>,
+    /// Sizes of the result that the arguments do not determine: its last own sizes in Core.
+    pub exists: Vec<Var>,
     pub result: T,
 }
 
@@ -113,6 +115,8 @@ pub enum Local {
 pub struct TypeScope {
     pub types: HashMap<String, T>,
     pub sizes: HashMap<String, Size>,
+    /// The sizes that `?k` stands for, where it may stand.
+    pub exists: HashMap<String, Size>,
 }
 
 #[derive(Clone, Debug, Default)]
@@ -384,8 +388,12 @@ impl<'a> Types<'a> {
                 None
             }
             SizeKind::Exists(k) => {
-                let d = Diagnostic::new(codes::UNSUPPORTED, format!("the size ?{k} cannot be written here"))
-                    .label(n.span, "existential sizes are opened by `let`");
+                if let Some(s) = scope.exists.get(k) {
+                    return Some(s.clone());
+                }
+                let d = Diagnostic::new(codes::EXISTENTIAL_PLACE, format!("the size ?{k} cannot be written here"))
+                    .label(n.span, "some size, but of what?")
+                    .help("`?k` stands in the result of a definition, and in a `let` that opens such a result: `let xs : [?k]τ = …`");
                 self.diags.push(d);
                 None
             }

@@ -47,6 +47,10 @@ pub struct Infer<'s> {
     pub solving: bool,
     /// In the pattern of an arm.
     pub may_fail: bool,
+    /// The existential sizes of the definition's result.
+    pub packing: Vec<Var>,
+    /// The existential sizes that calls have opened, with what was called.
+    pub opened: HashMap<u32, String>,
 }
 
 /// Why a type is required, for the message when it is not met.
@@ -90,6 +94,8 @@ impl<'s> Infer<'s> {
             depth_reported: false,
             solving: false,
             may_fail: false,
+            packing: vec![],
+            opened: HashMap::new(),
         }
     }
 
@@ -194,11 +200,14 @@ impl<'s> Infer<'s> {
                 self.match_arms(env, t, arms, want, Some(why), e.span)
             }
             ExprKind::Let(p, s, body) => {
-                let (p, s, inner) = self.let_binding(env, p, s);
+                let (bound, inner) = self.let_binding(env, p, s);
                 let body = self.check_deeper(&inner, body, want, why);
-                Te::new(K::Let(p, Box::new(s), Box::new(body)), want.clone(), e.span)
+                lets(bound, body, e.span)
             }
             _ => {
+                if let Some(t) = self.pack(env, e, want, why) {
+                    return t;
+                }
                 let t = self.infer(env, e);
                 let ty = t.ty.clone();
                 self.require(e.span, &ty, want, why);
@@ -231,10 +240,9 @@ impl<'s> Infer<'s> {
             ExprKind::Lam(params, body) => self.lambda(env, params, body, None, span),
             ExprKind::LinLam(param, body) => self.linear_lambda(env, param, body, None, span),
             ExprKind::Let(p, s, body) => {
-                let (p, s, inner) = self.let_binding(env, p, s);
+                let (bound, inner) = self.let_binding(env, p, s);
                 let body = self.infer(&inner, body);
-                let ty = body.ty.clone();
-                Te::new(K::Let(p, Box::new(s), Box::new(body)), ty, span)
+                lets(bound, body, span)
             }
             ExprKind::If(c, a, b) => {
                 let c = self.check(env, c, &T::Bool, Why::Condition);
@@ -465,10 +473,14 @@ impl<'s> Infer<'s> {
         Te::new(K::Match(Box::new(t), out), ty.clone(), span)
     }
 
-    fn let_binding(&mut self, env: &Env, p: &Param, s: &Expr) -> (P, Te, Env) {
+    /// What a `let` binds, the first outermost, and the scope of its body.
+    fn let_binding(&mut self, env: &Env, p: &Param, s: &Expr) -> (Vec<(P, Te)>, Env) {
+        let mut opened = vec![];
         let s = match &p.ty {
             Some(t) => {
-                let want = self.written(env, t);
+                let (scope, sizes) = self.opening(env, t);
+                opened = sizes;
+                let want = self.written(&scope, t);
                 let mut te = self.check(env, s, &want, Why::Annotation(t.span));
                 te.ty = want;
                 te
@@ -479,9 +491,17 @@ impl<'s> Infer<'s> {
         let polynomial = self.size_of(&s);
         let mut inner = env.clone();
         let ty = s.ty.clone();
+        let sizes = self.bind_opened(&mut inner, opened, s.span);
         let p = self.pattern(&mut inner, &p.pat, &ty, polynomial);
-        (p, s, inner)
+        (std::iter::once((p, s)).chain(sizes).collect(), inner)
     }
+}
+
+fn lets(bound: Vec<(P, Te)>, body: Te, span: Span) -> Te {
+    bound.into_iter().rev().fold(body, |body, (p, s)| {
+        let ty = body.ty.clone();
+        Te::new(K::Let(p, Box::new(s), Box::new(body)), ty, span)
+    })
 }
 
 /// f a b c as the head f and its arguments.

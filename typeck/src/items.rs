@@ -14,6 +14,7 @@ use crate::env::{
     Alias, Env, InputSignature, Meaning, ParamScheme, Scheme, Signature, Signatures, Types, brackets,
     pattern_name,
 };
+use crate::existential;
 use crate::infer::{Infer, Why};
 use crate::modules::{Link, full};
 use crate::names::{free_names, free_names_of};
@@ -64,16 +65,16 @@ pub struct TestCase {
     pub inputs: Vec<String>,
 }
 
-/// One definition against the signatures of all. Spans are taken as they are: `Site`s have the definition's own spans.
-pub fn check_def(def: &Def, sigs: &Signatures) -> (Option<core::Def>, Vec<Diagnostic>) {
+/// One definition against the signatures of all, and what computes its existential sizes. Spans are taken as they are: `Site`s have the definition's own spans.
+pub fn check_def(def: &Def, sigs: &Signatures) -> (Vec<core::Def>, Vec<Diagnostic>) {
     check_def_at(def, sigs, 0)
 }
 
 /// As [`check_def`], for spans that count from `base` bytes earlier than the definition's item.
-pub fn check_def_at(def: &Def, sigs: &Signatures, base: u32) -> (Option<core::Def>, Vec<Diagnostic>) {
-    let Some(sig) = sigs.defs.get(&def.name.node) else { return (None, vec![]) };
+pub fn check_def_at(def: &Def, sigs: &Signatures, base: u32) -> (Vec<core::Def>, Vec<Diagnostic>) {
+    let Some(sig) = sigs.defs.get(&def.name.node) else { return (vec![], vec![]) };
     let out = lang::big_stack::run(|| check(def, &sig.name, &sig.scheme, &sig.inputs, sigs, base));
-    (out.def, out.diags)
+    (out.defs, out.diags)
 }
 
 /// A test against the signatures.
@@ -122,7 +123,7 @@ fn check_item(
             for d in defs {
                 let (core, problems) = check_def_at(d, sigs, item.span.start);
                 diagnostics.extend(problems);
-                if let Some(core) = core {
+                for core in core {
                     program.defs.entry(core.name.clone()).or_insert(Arc::new(core));
                 }
             }

@@ -5,6 +5,7 @@
 //! | [`items`] | files and definitions; the functions that the command line calls |
 //! | [`env`], [`ty`], [`unify`], [`deferred`] | names in scope; types and sizes under inference; constraints that wait |
 //! | [`infer`], [`calls`], [`patterns`], [`linear`] | surface expressions to the typed [`tree`] |
+//! | [`existential`] | sizes that the arguments do not determine |
 //! | [`elaborate`], [`diff`] | the typed tree to Core and its linear terms |
 //! | [`builtin`] | the built-in functions, one row each |
 //! | [`modules`] | what a file exports, and the names of what it imports |
@@ -19,6 +20,7 @@ pub mod deferred;
 pub mod diff;
 pub mod elaborate;
 pub mod env;
+pub mod existential;
 pub mod infer;
 pub mod items;
 pub mod linear;

@@ -76,7 +76,7 @@ pub fn foreign_name(name: &str) -> Option<&'static str> {
         "float" | "toReal" | "fromIntegral" => "an int becomes a real by `real k`",
         "mean" | "average" => "a mean is written `sum x / real n`",
         "inner" | "vdot" => "the inner product is `dot`",
-        "filter" => "arrays have sizes known before their elements; there is no `filter`",
+        "filter" => "it is in the standard library: `import arrays (filter)`",
         "gradient" | "derivative" | "diff" => "the gradient of f at x is `grad f x`",
         _ => return None,
     })

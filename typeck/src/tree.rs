@@ -101,6 +101,8 @@ pub enum K {
     },
     /// The node's type is the asserted one.
     As(Box<Te>),
+    /// An end of a body whose result has existential sizes, and what they are.
+    Pack(Box<Te>, Vec<(Var, Size)>),
     MatMul(Box<Te>, Box<Te>),
     /// zero[τ], the structural zero
     Zero,

@@ -145,7 +145,7 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "def f (x : real) = [ build i (\\j -> x) | i < 3 ]\n",
         &[
-            "E0404 the size i leaves its scope in the type real^i | bind it outside, or assert a size with `as`",
+            "E0404 the size i leaves its scope in the type real^i | bind it outside, assert a size with `as`, or write a definition's result as `[?k]τ`",
         ],
     ),
     ("def f (x : real) = \\x -> x x\n", &["E0305 the type of this would contain itself"]),
@@ -205,7 +205,7 @@ const CASES: &[(&str, &[&str])] = &[
     (
         "type s = A real | B\ndef g (x : s) : real = match x with | A y -> y | B -> 0.0\ndef f = grad g (A 1.0)\n",
         &[
-            "E0311 derivatives with respect to sum types are not part of this version yet | sums may be used freely inside it",
+            "E0311 derivatives with respect to sum types are not part of this version yet | sums may be used freely inside it: differentiate with respect to what a constructor carries",
         ],
     ),
     (

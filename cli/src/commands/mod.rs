@@ -14,7 +14,7 @@ use crate::pipeline::{Fault, Options};
 use crate::report::{Problem, Stop};
 use crate::session::{CheckedFile, Compiler};
 use crate::{codes, explain, timing};
-use lang::diag::{Diagnostic, Site};
+use lang::diag::{Diagnostic, Failure, Site};
 use std::path::{Path, PathBuf};
 
 pub fn run(command: &Command) -> Result<String, Stop> {
@@ -79,6 +79,29 @@ fn options(args: &EngineArgs) -> Result<Options, Stop> {
     }
 }
 
+/// What is wrong with a size that `e as τ` asserts, in the words of the program.
+fn asserted(file: &CheckedFile, site: &Site, details: &[i64]) -> Option<String> {
+    use lang::surface::{ExprKind, SizeKind, TyKind, parser, print};
+    let (source, span) = file.place(site)?;
+    let text = source.text.get(span.start as usize..span.end as usize)?;
+    let (expr, problems) = parser::parse_expr(text);
+    let (ExprKind::As(_, ty), [have, asked]) = (expr.node, details) else { return None };
+    let named = match &ty.node {
+        TyKind::Power(_, sizes) => match &sizes[..] {
+            [n] => Some(n),
+            _ => None,
+        },
+        TyKind::Array(n, element) => Some(n).filter(|_| !matches!(element.node, TyKind::Array(..))),
+        _ => None,
+    };
+    let name = match named.map(|n| &n.node) {
+        Some(SizeKind::Var(n)) => format!("{n}, which is "),
+        _ => String::new(),
+    };
+    let ty = print::ty(&ty, print::Style::default());
+    problems.is_empty().then(|| format!("this size is {have}, but `as {ty}` asks for {name}{asked}"))
+}
+
 /// What a stage could not do with a definition or test, as a problem with its place in the file: that of the fault where it is
 /// known, or else that of the definition.
 pub(crate) fn fault(file: &CheckedFile, name: &str, fault: Fault) -> Stop {
@@ -86,7 +109,9 @@ pub(crate) fn fault(file: &CheckedFile, name: &str, fault: Fault) -> Stop {
         Fault::Rejected { code, message, site } => (Diagnostic::new(code, message), site),
         Fault::Failed { failure, site, details } => {
             let (code, message) = codes::failure(&failure, &details);
-            (Diagnostic::new(code, message), Some(site))
+            let asserted =
+                (failure == Failure::SizeMismatch).then(|| asserted(file, &site, &details)).flatten();
+            (Diagnostic::new(code, asserted.unwrap_or(message)), Some(site))
         }
         Fault::Limit(message) => (Diagnostic::new(codes::NOT_AVAILABLE, message), None),
         Fault::Bug(message) => {

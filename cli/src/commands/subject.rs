@@ -15,6 +15,7 @@ use lang::surface::ItemKind;
 use std::path::Path;
 use std::sync::Arc;
 use typeck::env::pattern_name;
+use typeck::existential;
 use typeck::modules;
 use typeck::ty::T;
 
@@ -25,6 +26,8 @@ pub struct Subject {
     pub params: Vec<Slot>,
     /// How many of the parameters are inputs.
     pub inputs: usize,
+    /// Sizes of the result that are computed, each by a definition of its own.
+    pub measured: Vec<(Var, Def)>,
     pub result: Layout,
 }
 
@@ -43,8 +46,18 @@ pub fn no_such(file: &CheckedFile, name: &str) -> Stop {
     Diagnostic::new(codes::NO_SUCH_DEFINITION, message).help(help).into()
 }
 
-/// The definition of that name; its types must be data.
+/// The definition of that name; its types must be data, of sizes that its arguments determine.
 pub fn subject(file: &CheckedFile, name: &str) -> Result<Subject, Stop> {
+    let subject = subject_to_run(file, name)?;
+    let Some((k, _)) = subject.measured.first() else { return Ok(subject) };
+    let message = format!("the size ?{} of the result of `{name}` is known only when it has run", k.name);
+    let help = "`adc run` prints it; in a program a `let` opens it, and what follows may be differentiated and compiled";
+    let full = &subject.def.name;
+    Err(about(file, full, full, Diagnostic::new(codes::NOT_DATA, message).help(help)))
+}
+
+/// The definition of that name; its types must be data.
+pub fn subject_to_run(file: &CheckedFile, name: &str) -> Result<Subject, Stop> {
     let Some(sig) = file.signatures.defs.get(name) else { return Err(no_such(file, name)) };
     let Some(def) = file.program.defs.get(sig.name.as_str()) else {
         let message = format!("`{name}` was checked, but not kept");
@@ -55,7 +68,11 @@ pub fn subject(file: &CheckedFile, name: &str) -> Result<Subject, Stop> {
         let help = format!("its type is {}; define what is wanted with it filled in", ty.show());
         about(file, &sig.name, x, Diagnostic::new(codes::NOT_DATA, message).help(help))
     };
-    let mut params = input_slots(file, &sig.inputs, def, sig.scheme.sizes.len());
+    let exists = &sig.scheme.exists;
+    let measure =
+        |k: &Var| Some((k.clone(), Def::clone(file.program.defs.get(&*existential::measure(&sig.name, k))?)));
+    let measured = exists.iter().filter_map(measure).collect();
+    let mut params = input_slots(file, &sig.inputs, def, sig.scheme.sizes.len() + exists.len());
     let inputs = params.len();
     for p in &sig.scheme.params {
         let layout = Layout::of(&p.ty)
@@ -64,7 +81,7 @@ pub fn subject(file: &CheckedFile, name: &str) -> Result<Subject, Stop> {
     }
     let result =
         Layout::of(&sig.scheme.result).ok_or_else(|| no_data("the result", &sig.scheme.result, &sig.name))?;
-    Ok(Subject { def: Def::clone(def), params, inputs, result })
+    Ok(Subject { def: Def::clone(def), params, inputs, measured, result })
 }
 
 /// The inputs among a definition's parameters; their sizes come after the definition's own.
@@ -187,7 +204,9 @@ fn read_data(
         }
         args[i] = leaves;
     }
-    if let Some(n) = def.sizes.iter().find(|n| sizes.get(n).is_none()) {
+    let computed =
+        |n: &Var| file.signatures.defs.values().any(|s| *s.name == *def.name && s.scheme.exists.contains(n));
+    if let Some(n) = def.sizes.iter().find(|n| sizes.get(n).is_none() && !computed(n)) {
         let message = format!("no data fixes the size `{}` of `{}`", n.name, def.name);
         let help = format!("give it by --size {}=…", n.name);
         return Err(Diagnostic::new(codes::MISSING_ARGUMENT, message).help(help).into());

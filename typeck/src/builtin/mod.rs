@@ -110,6 +110,7 @@ pub fn find(name: &str) -> Option<&'static Row> {
 
 pub fn scheme(row: &Row) -> &'static Scheme {
     static NONE: LazyLock<Scheme> = LazyLock::new(|| Scheme {
+        exists: vec![],
         types: vec![],
         sizes: vec![],
         params: vec![],

@@ -30,9 +30,23 @@ impl Elaborate<'_> {
         if from == to {
             return t;
         }
+        self.assert_type(t, &from, &to, span)
+    }
+
+    /// t : from as a value of a type that differs in sizes.
+    fn assert_type(&mut self, t: Tm, from: &Type, to: &Type, span: Span) -> Tm {
+        if from == to {
+            return t;
+        }
         let mut around = vec![];
         let t = self.named(t, from.clone(), "a", &mut around);
-        let (have, asked) = (array_parts(&from).0, array_parts(&to).0);
+        if let (Type::Tuple(have), Type::Tuple(asked)) = (from, to) {
+            let parts = have.iter().zip(asked.iter()).enumerate();
+            let parts: Vec<Tm> =
+                parts.map(|(k, (a, b))| self.assert_type(proj(t.clone(), k), a, b, span)).collect();
+            return wrap(around, tuple(parts));
+        }
+        let (have, asked) = (array_parts(from).0, array_parts(to).0);
         let site = self.site(span);
         for (a, b) in have.iter().zip(&asked).filter(|(a, b)| a != b) {
             let (a, b) = (lang::core::make::size(a), lang::core::make::size(b));
@@ -43,7 +57,7 @@ impl Elaborate<'_> {
                 site: site.clone(),
             });
         }
-        let copy = self.copy(t, &from, &asked, &site);
+        let copy = self.copy(t, from, &asked, &site);
         wrap(around, copy)
     }
 

@@ -75,7 +75,9 @@ impl Elaborate<'_> {
             return;
         }
         self.escapes_reported = true;
-        let d = if is_size_meta(v) {
+        let d = if let Some(d) = self.inf.opened_escapes(v, shown, span) {
+            d
+        } else if is_size_meta(v) {
             let (name, shown) = (v.name.replace('?', ""), shown.replace('?', ""));
             let label = match name == shown {
                 true => "nothing here says how many elements there are".to_string(),
@@ -90,7 +92,7 @@ impl Elaborate<'_> {
                 format!("the size {} leaves its scope in the type {shown}", v.name),
             )
             .label(span, format!("{} differs from one evaluation to the next, or is not known here", v.name))
-            .help("bind it outside, or assert a size with `as`")
+            .help("bind it outside, assert a size with `as`, or write a definition's result as `[?k]τ`")
         };
         self.inf.report(d);
     }

@@ -3,10 +3,16 @@
 use super::*;
 
 impl Infer<'_> {
-    /// The type with fresh sizes for the outer arrays.
+    /// The type with fresh sizes for the arrays that it or its components are.
     pub(super) fn loosen(&mut self, t: &T) -> T {
         match t {
-            T::Array(_, e) => T::array(self.metas.fresh_size("k"), self.loosen(e)),
+            T::Array(_, e) => {
+                // Elements that are tuples keep the sizes in them.
+                let element = if matches!(**e, T::Array(..)) { self.loosen(e) } else { (**e).clone() };
+                T::array(self.metas.fresh_size("k"), element)
+            }
+            T::Tuple(ts) => T::tuple(ts.iter().map(|t| self.loosen(t)).collect::<Vec<_>>()),
+            T::Record(fs) => T::record(fs.iter().map(|(x, t)| (x.clone(), self.loosen(t))).collect()),
             other => other.clone(),
         }
     }

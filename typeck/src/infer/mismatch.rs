@@ -80,7 +80,15 @@ impl Infer<'_> {
                 (T::Fun(..), _) => d.help("an argument may be missing"),
                 _ => d,
             },
-            Clash::Sizes(..) | Clash::Infinite(_) | Clash::Negative(..) | Clash::Overflow => d,
+            Clash::Sizes(a, b) => {
+                let opened =
+                    |n: &Size| self.metas.zonk_size(n).vars().any(|v| self.opened.contains_key(&v.id));
+                match opened(a) || opened(b) {
+                    true => d.help(format!("the size is known when the program runs: `as {w}` asserts it")),
+                    false => d,
+                }
+            }
+            Clash::Infinite(_) | Clash::Negative(..) | Clash::Overflow => d,
         };
         self.report(d);
     }

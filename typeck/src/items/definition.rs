@@ -4,7 +4,8 @@ use super::*;
 
 /// What the check of one definition found.
 pub(super) struct Outcome {
-    pub(super) def: Option<core::Def>,
+    /// The definition, and those that compute its existential sizes; none where something is wrong.
+    pub(super) defs: Vec<core::Def>,
     pub(super) result: T,
     pub(super) diags: Vec<Diagnostic>,
 }
@@ -23,6 +24,10 @@ pub(crate) fn scheme(def: &Def, sigs: &Signatures, diags: &mut Vec<Diagnostic>) 
         }
         params.push(ParamScheme { name, ty: t, var, dependent: false });
     }
+    let mut found = vec![];
+    def.result.iter().for_each(|t| existential::names(t, &mut found));
+    let exists: Vec<lang::name::Var> = found.into_iter().map(|k| supply.fresh(k)).collect();
+    scope.exists = exists.iter().map(|k| (k.name.to_string(), Size::var(k.clone()))).collect();
     let result = match &def.result {
         Some(t) => Types::new(sigs, diags).ty(&scope, t),
         None => T::Error,
@@ -30,7 +35,7 @@ pub(crate) fn scheme(def: &Def, sigs: &Signatures, diags: &mut Vec<Diagnostic>) 
     let mut used: BTreeSet<u32> = result.size_vars().iter().map(|v| v.id).collect();
     used.extend(params.iter().flat_map(|p| p.ty.size_vars()).map(|v| v.id));
     params.iter_mut().for_each(|p| p.dependent = used.contains(&p.var.id));
-    Scheme { types, sizes, params, result }
+    Scheme { types, sizes, params, exists, result }
 }
 
 pub(crate) fn check_with_scheme(
@@ -39,7 +44,7 @@ pub(crate) fn check_with_scheme(
     sigs: &Signatures,
 ) -> (Option<core::Def>, Vec<Diagnostic>) {
     let out = check(def, &def.name.node, scheme, &[], sigs, 0);
-    (out.def, out.diags)
+    (out.defs.into_iter().next(), out.diags)
 }
 
 /// Γ ⊢ body : result, then Core, under the definition's full name.
@@ -51,7 +56,8 @@ pub(super) fn check(
     sigs: &Signatures,
     base: u32,
 ) -> Outcome {
-    let supply = Supply { next: (scheme.sizes.len() + scheme.params.len()) as u32 };
+    let numbered = scheme.sizes.len() + scheme.params.len() + scheme.exists.len();
+    let supply = Supply { next: numbered as u32 };
     let mut inf = Infer::new(sigs, name, base, supply);
     inf.bind_inputs(inputs.iter().filter_map(|x| sigs.inputs.get(x)));
     let mut env = Env::default();
@@ -80,6 +86,7 @@ pub(super) fn check(
             _ => taken_apart.push((inf.pattern(&mut env, pat, &p.ty, None), p.var.clone())),
         }
     }
+    inf.packing = scheme.exists.clone();
     let body = match &def.result {
         Some(_) => inf.check(&env, &def.body, &scheme.result, Why::Result(&def.name.node)),
         None => inf.infer(&env, &def.body),
@@ -88,44 +95,88 @@ pub(super) fn check(
     inf.default_metas(&body.ty);
     let result = if def.result.is_some() { scheme.result.clone() } else { inf.metas.zonk(&body.ty) };
     if !inf.diags.is_empty() {
-        return Outcome { def: None, result, diags: inf.diags };
+        return Outcome { defs: vec![], result, diags: inf.diags };
     }
-    let mut el = Elaborate::new(inf);
-    scheme.sizes.iter().for_each(|v| el.bring_into_scope(v));
-    let (sizes, mut params) = input_binders(&mut el, inputs, scheme.sizes.clone(), def.name.span);
-    for ((_, written), p) in def.params.iter().zip(&scheme.params) {
-        let ty = el.ty(&p.ty, written.span);
-        if ty == Type::Int {
-            el.bring_into_scope(&p.var);
-        }
-        params.push(Binder::new(p.var.clone(), ty));
+    let mut defs = vec![];
+    let headed = Headed { def, name, scheme, inputs, taken_apart: &taken_apart };
+    let whole = if scheme.exists.is_empty() { body.clone() } else { existential::array(&body) };
+    let mut found = headed.core(inf, name, &whole, &result, &scheme.exists);
+    for k in &scheme.exists {
+        let (Some(core), inf) = found else { break };
+        defs.push(core);
+        let size = existential::size(&body, k);
+        found = headed.core(inf, &existential::measure(name, k), &size, &T::Int, &[]);
     }
-    let mut around = vec![];
-    for (p, v) in taken_apart {
-        let (x, parts) = el.binder(&p);
-        around.push(Around::Let(x, core::make::var(&v)));
-        around.extend(parts);
-    }
-    let term = el.scoped(&result, def.body.span, |el| el.term(&body));
-    let ty = el.ty(&result, def.result.as_ref().map_or(def.body.span, |t| t.span));
-    let (mut inf, failed) = (el.inf, el.failed);
+    let (last, mut inf) = found;
     if scheme.params.iter().any(|p| p.ty.any(&|t| *t == T::Error)) {
         // What an unknown type would have said of sizes.
         inf.diags.retain(|d| d.code != codes::UNSOLVED_SIZE);
     }
-    if failed || !inf.diags.is_empty() {
-        return Outcome { def: None, result, diags: inf.diags };
+    match last {
+        Some(core) if inf.diags.is_empty() => {
+            defs.push(core);
+            Outcome { defs, result, diags: vec![] }
+        }
+        _ => Outcome { defs: vec![], result, diags: inf.diags },
     }
-    let core = core::Def {
-        name: name.into(),
-        types: scheme.types.clone(),
-        sizes,
-        params,
-        result: ty,
-        body: wrap(around, term),
-        supply: inf.supply,
-    };
-    Outcome { def: Some(core), result, diags: vec![] }
+}
+
+/// A definition's header, for the Core definitions made from it.
+struct Headed<'d> {
+    def: &'d Def,
+    name: &'d str,
+    scheme: &'d Scheme,
+    inputs: &'d [String],
+    /// Patterns among the parameters.
+    taken_apart: &'d [(crate::tree::P, lang::name::Var)],
+}
+
+impl Headed<'_> {
+    /// The Core definition of a body, with further sizes after the header's own.
+    fn core<'s>(
+        &self,
+        inf: Infer<'s>,
+        name: &str,
+        body: &crate::tree::Te,
+        result: &T,
+        exists: &[lang::name::Var],
+    ) -> (Option<core::Def>, Infer<'s>) {
+        let (def, scheme) = (self.def, self.scheme);
+        let mut el = Elaborate::new(inf);
+        el.inf.def = self.name.into();
+        let own: Vec<lang::name::Var> = scheme.sizes.iter().chain(exists).cloned().collect();
+        own.iter().for_each(|v| el.bring_into_scope(v));
+        let (sizes, mut params) = input_binders(&mut el, self.inputs, own, def.name.span);
+        for ((_, written), p) in def.params.iter().zip(&scheme.params) {
+            let ty = el.ty(&p.ty, written.span);
+            if ty == Type::Int {
+                el.bring_into_scope(&p.var);
+            }
+            params.push(Binder::new(p.var.clone(), ty));
+        }
+        let mut around = vec![];
+        for (p, v) in self.taken_apart {
+            let (x, parts) = el.binder(p);
+            around.push(Around::Let(x, core::make::var(v)));
+            around.extend(parts);
+        }
+        let term = el.scoped(result, def.body.span, |el| el.term(body));
+        let ty = el.ty(result, def.result.as_ref().map_or(def.body.span, |t| t.span));
+        let (inf, failed) = (el.inf, el.failed);
+        if failed || !inf.diags.is_empty() {
+            return (None, inf);
+        }
+        let core = core::Def {
+            name: name.into(),
+            types: scheme.types.clone(),
+            sizes,
+            params,
+            result: ty,
+            body: wrap(around, term),
+            supply: inf.supply.clone(),
+        };
+        (Some(core), inf)
+    }
 }
 
 /// The name a parameter is known by, if it is one name.

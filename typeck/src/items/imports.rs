@@ -231,7 +231,7 @@ impl<'f> Collector<'f> {
             type_params: vec![],
             params: vec![],
             result: None,
-            scheme: Scheme { types: vec![], sizes: vec![], params: vec![], result: T::Error },
+            scheme: Scheme { types: vec![], sizes: vec![], params: vec![], exists: vec![], result: T::Error },
             inputs: vec![],
             rec_group: vec![],
             broken: true,

@@ -293,7 +293,7 @@ impl<'f> Collector<'f> {
         }
         // What is wrong with the body is reported when it is checked.
         let out = check(def, &sig.name, &sig.scheme, &sig.inputs, &self.sigs, 0);
-        let failed = out.def.is_none();
+        let failed = out.defs.is_empty();
         if let Some(sig) = self.sigs.defs.get_mut(x) {
             sig.scheme.result = out.result;
             sig.broken = failed;
