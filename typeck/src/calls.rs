@@ -280,10 +280,11 @@ impl Infer<'_> {
                 );
                 let length = Te::new(K::Size(n.clone()), T::Int, span);
                 self.solve();
-                let here: HashSet<u32> =
-                    env.scope.sizes.values().flat_map(|n| n.vars().map(|v| v.id)).collect();
+                let inputs = self.inputs.values().flat_map(|(_, _, sizes)| sizes);
+                let known = env.scope.sizes.values().flat_map(|n| n.vars()).chain(inputs);
+                let here: HashSet<u32> = known.map(|v| v.id).collect();
                 let n = self.metas.zonk_size(&n);
-                if n.vars().all(|v| is_size_meta(v) || here.contains(&v.id)) {
+                if names_a_part(&a) || n.vars().all(|v| is_size_meta(v) || here.contains(&v.id)) {
                     return length;
                 }
                 // The size has its name inside of the array's term: that is evaluated for it.
@@ -680,6 +681,15 @@ impl Infer<'_> {
             opened: vec![],
             result,
         }
+    }
+}
+
+/// A variable or a part of one: its sizes have their names in its scope.
+fn names_a_part(t: &Te) -> bool {
+    match &t.kind {
+        K::Var(_) => true,
+        K::Proj(t, _) | K::Field(t, _) | K::Index(t, _) => names_a_part(t),
+        _ => false,
     }
 }
 

@@ -76,7 +76,18 @@ const CASES: &[(&str, &[&str])] = &[
         "def f (x : real^2) (k : int) = let m = transpose x + k in replicate m 1.0\n",
         &["E0301 argument `xss` of `transpose` must be an array of arrays, this is real^2"],
     ),
-    ("def f (x : real) = checkpoint exp x\n", &["E0311 `checkpoint` is not part of this version yet"]),
+    (
+        "def f (x : real) = checkpoint exp x\n",
+        &[
+            "E0311 `checkpoint` is not part of this version yet | leave it out: `checkpoint f x` has the value and the derivative of `f x`",
+        ],
+    ),
+    (
+        "def f [n] (x : real^n) : [?k]real = x\ndef g (x : real^3) = f x\n",
+        &[
+            "E0407 the size ?k of the result of `f` leaves its scope in the type real^k | use the array inside, assert a size with `as`, or let the definition's result have the size: `[?k]τ`",
+        ],
+    ),
     (
         "def f (x : real) : real = sofplus x\n",
         &["E0201 there is no `sofplus` in scope | did you mean `softplus`?"],

@@ -270,6 +270,15 @@ impl<'f> Collector<'f> {
             );
             broken = true;
         }
+        if let (true, Some(k)) = (recursive && !broken, scheme.exists.first()) {
+            // To compute the size it would have to compute itself, at every step twice.
+            self.diags.push(
+                Diagnostic::new(codes::EXISTENTIAL_PLACE, format!("the recursive `{x}` cannot have a result of some size ?{}", k.name))
+                    .label(def.result.as_ref().map_or(def.name.span, |t| t.span), "its size is known only when it has run")
+                    .help("give the size as a parameter, or return an array of a known size and how much of it counts"),
+            );
+            broken = true;
+        }
         let params = def.params.iter().zip(&scheme.params).map(|((_, t), p)| (p.name.clone(), t.clone()));
         let sig = Signature {
             name: full(&self.sigs.module, x),
