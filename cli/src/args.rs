@@ -191,6 +191,9 @@ pub struct EngineArgs {
     /// Say on stderr how long each stage took
     #[arg(long)]
     pub timings: bool,
+    /// Compile even what was compiled before, and keep nothing
+    #[arg(long)]
+    pub no_cache: bool,
 }
 
 fn parse_size(text: &str) -> Result<(String, i64), String> {

@@ -11,11 +11,13 @@
 //! | [`session`], [`queries`] | what is known of the files, kept up to date by salsa
 //! | [`modules`] | where imports lead; the standard library
 //! | [`timing`] | where the time goes
+//! | [`cache`] | where compiled code is kept
 //! | [`embed`] | the way from text to code for Rust programs
 //! | [`gradbench`] | the programs of the GradBench suite
 //! | [`guard`] | a compiler bug is reported, never a crash |
 
 pub mod args;
+pub mod cache;
 pub mod codes;
 pub mod commands;
 pub mod data;

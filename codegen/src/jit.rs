@@ -1,6 +1,6 @@
 //! Compile procedures and call them in this process: LLVM's object code, linked in memory by ORC.
 
-use crate::{CodegenError, Options, Result, host, llvm};
+use crate::{Cache, CodegenError, Options, Result, cache, host, llvm};
 use inkwell::context::Context;
 use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
@@ -96,13 +96,14 @@ impl Drop for Jit {
 impl Jit {
     /// Compiles the procedures, to be called by name.
     pub fn compile(procs: &[Proc], options: &Options) -> Result<Jit> {
-        Jit::compile_observed(procs, options, &mut |_| {})
+        Jit::compile_observed(procs, options, None, &mut |_| {})
     }
 
-    /// Compiles, and says after each step what was done.
+    /// Compiles, or finds in the cache what was compiled before, and says after each step what was done.
     pub fn compile_observed(
         procs: &[Proc],
         options: &Options,
+        cache: Option<&Cache>,
         done: &mut dyn FnMut(&'static str),
     ) -> Result<Jit> {
         let cx = Context::create();
@@ -110,10 +111,29 @@ impl Jit {
         done("LLVM set-up");
         let module = llvm::module(&cx, procs, options, &machine, true)?;
         done("LLVM IR");
-        host::optimise(&module, &machine, options)?;
-        done("LLVM passes");
-        let object = machine.write_to_memory_buffer(&module, FileType::Object)?;
-        done("machine code");
+        let compiled = |done: &mut dyn FnMut(&'static str)| -> Result<Vec<u8>> {
+            host::optimise(&module, &machine, options)?;
+            done("LLVM passes");
+            let object = machine.write_to_memory_buffer(&module, FileType::Object)?;
+            done("machine code");
+            Ok(object.as_slice().to_vec())
+        };
+        let object = match cache {
+            None => compiled(done)?,
+            Some(cache) => {
+                let key = cache::key(&module, options, host::Cpu::host()?);
+                let kept = cache.load(&key);
+                done("cache");
+                match kept {
+                    Some(object) => object,
+                    None => {
+                        let object = compiled(done)?;
+                        cache.store(&key, &object);
+                        object
+                    }
+                }
+            }
+        };
         let pool = match options.threads {
             0 | 1 => None,
             n => {
@@ -121,7 +141,7 @@ impl Jit {
                 Some(pool.map_err(|e| CodegenError(format!("threads: {e}")))?)
             }
         };
-        let lljit = link(object.as_slice(), options)?;
+        let lljit = link(&object, options)?;
         let mut jit = Jit { lljit, entries: HashMap::new(), pool };
         for (proc, symbol) in procs.iter().zip(llvm::symbols(procs)) {
             let symbol = CString::new(format!("{symbol}.call")).expect("symbols have no NUL");

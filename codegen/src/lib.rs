@@ -3,6 +3,7 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`jit`] | compile and call in this process |
+//! | [`cache`] | objects of the JIT kept on disk |
 //! | [`object`] | `.o`, `.so`, `.ll`, `.s`, a C header |
 //! | `llvm`, `body`, `ops`, `math`, `memory`, `calls`, `parallel` | Proc → LLVM IR: entry points, statements, scalar operations, math functions, buffers, callees, parallel loops |
 //! | `lanes` | parallel loops with their index as a vector |
@@ -11,6 +12,7 @@
 //! | `host` | the machine compiled for: target machine, optimisation pipeline |
 
 mod body;
+pub mod cache;
 mod calls;
 mod hints;
 mod host;
@@ -24,6 +26,7 @@ mod ops;
 mod parallel;
 mod sums;
 
+pub use cache::Cache;
 pub use jit::{Arg, Jit, RunError, Slice, SliceMut};
 pub use llvm::symbols;
 

@@ -9,6 +9,7 @@ use cli::embed::Function;
 use cli::entry::Ask;
 use cli::pipeline::Options;
 use cli::session::Compiler;
+use std::process::Command;
 use std::time::Duration;
 use tests::generated;
 
@@ -38,8 +39,14 @@ def error [n, k] (heights : real^k) (centres : real^k) (widths : real^k) (slope 
 type Laps = Vec<(&'static str, Duration)>;
 
 fn compile(text: &str, name: &str, ask: &Ask) -> Laps {
-    let options =
-        Options { engine: Engine::Jit, strict: false, scalar_math: false, fast_math: false, threads: 1 };
+    let options = Options {
+        engine: Engine::Jit,
+        strict: false,
+        scalar_math: false,
+        fast_math: false,
+        threads: 1,
+        cache: None,
+    };
     cli::timing::take();
     let compiled = Function::compile(text, name, ask, &options);
     compiled.unwrap_or_else(|e| panic!("{name}: {e:?}\n{text}"));
@@ -119,8 +126,8 @@ fn checks() {
     }
 }
 
-/// Processor time of the command, run as a process of its own.
-fn command(args: &[&str]) -> Duration {
+/// Processor time of the command, run as a process of its own that keeps compiled code there, or `off`.
+fn command(args: &[&str], cache: &str) -> Duration {
     let children = || {
         // SAFETY: the call fills the struct it is given.
         let usage = unsafe {
@@ -132,8 +139,9 @@ fn command(args: &[&str]) -> Duration {
         time(usage.ru_utime) + time(usage.ru_stime)
     };
     let before = children();
-    let ran = tests::run(env!("CARGO_BIN_EXE_adc-under-test"), &tests::root(), args);
-    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let mut command = Command::new(env!("CARGO_BIN_EXE_adc-under-test"));
+    let ran = command.args(args).current_dir(tests::root()).env("ADC_CACHE", cache).output();
+    assert!(ran.is_ok_and(|ran| ran.status.success()), "{args:?}");
     children() - before
 }
 
@@ -184,9 +192,14 @@ fn main() {
             &["check", "examples/logistic.ad"],
             &["grad", "examples/logistic.ad", "loss", "--wrt", "w", "--args", data],
         ];
-        for args in runs {
-            let time = (0..8).map(|_| command(args)).min().unwrap_or_default();
-            println!("{:>8.1}  adc {}", time.as_secs_f64() * 1e3, args[..args.len().min(3)].join(" "));
+        let best =
+            |args: &[&str], cache: &str| (0..8).map(|_| command(args, cache)).min().unwrap_or_default();
+        let row = |time: Duration, args: &[&str], note: &str| {
+            println!("{:>8.1}  adc {}{note}", time.as_secs_f64() * 1e3, args[..args.len().min(3)].join(" "));
+        };
+        runs.iter().for_each(|args| row(best(args, "off"), args, ""));
+        if let Ok(kept) = tests::Scratch::new("compile-bench") {
+            row(best(runs[2], &kept.0.display().to_string()), runs[2], ", a second run");
         }
     }
 }

@@ -96,8 +96,14 @@ fn names(module: &str) -> [&'static str; 2] {
 
 /// A function of adc's, compiled.
 fn compiled(module: &str) -> Module {
-    let options =
-        Options { engine: Engine::Jit, strict: false, scalar_math: false, fast_math: false, threads: 1 };
+    let options = Options {
+        engine: Engine::Jit,
+        strict: false,
+        scalar_math: false,
+        fast_math: false,
+        threads: 1,
+        cache: None,
+    };
     Module::find(module, None, &options).unwrap_or_else(|e| panic!("{module}: {e:?}"))
 }
 

@@ -190,8 +190,14 @@ fn numbers(count: usize, seed: u64) -> Vec<f64> {
 fn compiled(ask: Ask) -> Function {
     let path = tests::root().join("examples/logistic.ad");
     let text = std::fs::read_to_string(path).expect("the example is there");
-    let options =
-        Options { engine: Engine::Jit, strict: false, scalar_math: false, fast_math: false, threads: 1 };
+    let options = Options {
+        engine: Engine::Jit,
+        strict: false,
+        scalar_math: false,
+        fast_math: false,
+        threads: 1,
+        cache: None,
+    };
     Function::compile(&text, "loss", &ask, &options).unwrap_or_else(|e| panic!("{e:?}"))
 }
 

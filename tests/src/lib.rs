@@ -27,7 +27,12 @@ pub struct Ran {
 /// Runs the binary in a directory. `ADC` in the environment names another binary to test.
 pub fn run(binary: &str, dir: &Path, args: &[impl AsRef<std::ffi::OsStr>]) -> Ran {
     let binary = std::env::var("ADC").unwrap_or_else(|_| binary.to_string());
-    let output = Command::new(&binary).args(args).current_dir(dir).env("NO_COLOR", "1").output();
+    let output = Command::new(&binary)
+        .args(args)
+        .current_dir(dir)
+        .env("NO_COLOR", "1")
+        .env("ADC_CACHE", "off")
+        .output();
     let Output { status, stdout, stderr } = output.unwrap_or_else(|e| panic!("cannot run {binary}: {e}"));
     Ran {
         status: status.code().unwrap_or_else(|| panic!("{binary} died of a signal: {status}")),

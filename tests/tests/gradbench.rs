@@ -264,6 +264,7 @@ fn module(name: &str) -> Module {
         scalar_math: false,
         fast_math: false,
         threads: 1,
+        cache: None,
     };
     Module::find(name, None, &options).unwrap_or_else(|e| panic!("{name}: {e:?}"))
 }
