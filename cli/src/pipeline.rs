@@ -17,6 +17,7 @@ use lang::size::Size;
 use lang::types::Mode;
 use lang::typing::Scope;
 use opt::Normal;
+use std::path::PathBuf;
 
 /// How to compile and run.
 #[derive(Clone, Debug, PartialEq)]
@@ -26,6 +27,8 @@ pub struct Options {
     pub scalar_math: bool,
     pub fast_math: bool,
     pub threads: usize,
+    /// Where machine code is kept; None: nowhere.
+    pub cache: Option<PathBuf>,
 }
 
 impl Options {
@@ -36,6 +39,7 @@ impl Options {
             scalar_math: args.math == MathMode::Scalar,
             fast_math: args.fast_math,
             threads: args.threads.unwrap_or(0),
+            cache: if args.no_cache { None } else { crate::cache::directory() },
         }
     }
 
@@ -86,7 +90,8 @@ impl From<opt::Error> for Fault {
             opt::ErrorKind::TooDeep(_) | opt::ErrorKind::Specialisations(..) => codes::TOO_DEEP,
             opt::ErrorKind::FunctionSurvives
             | opt::ErrorKind::Unsupported(_)
-            | opt::ErrorKind::TooLarge(_) => codes::NOT_AVAILABLE,
+            | opt::ErrorKind::TooLarge(_)
+            | opt::ErrorKind::TooManyApplications(_) => codes::NOT_AVAILABLE,
         };
         Fault::Rejected { code, message: error.to_string(), site: error.site }
     }
@@ -188,8 +193,10 @@ impl Runnable {
             #[cfg(feature = "llvm")]
             Engine::Jit => {
                 let proc = to_loops(program, &entry.def, options)?;
+                let cache = options.cache.clone().map(codegen::Cache::new);
                 let options = options.codegen();
-                let jit = steps(|done| codegen::Jit::compile_observed(&[proc], &options, done));
+                let jit =
+                    steps(|done| codegen::Jit::compile_observed(&[proc], &options, cache.as_ref(), done));
                 Code::Jit(jit.map_err(|error| Fault::Bug(error.to_string()))?)
             }
             #[cfg(not(feature = "llvm"))]

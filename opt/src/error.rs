@@ -25,6 +25,8 @@ pub enum ErrorKind {
     Specialisations(Name, usize),
     /// The program grows beyond this many operations when its calls are applied.
     TooLarge(usize),
+    /// So many functions are applied when the program is compiled.
+    TooManyApplications(usize),
     /// A broken invariant.
     Bug(String),
 }
@@ -57,6 +59,9 @@ impl Error {
     pub fn too_large(limit: usize) -> Error {
         Error::of(ErrorKind::TooLarge(limit))
     }
+    pub fn too_many_applications(limit: usize) -> Error {
+        Error::of(ErrorKind::TooManyApplications(limit))
+    }
     pub fn bug(what: impl Into<String>) -> Error {
         Error::of(ErrorKind::Bug(what.into()))
     }
@@ -83,6 +88,9 @@ impl std::fmt::Display for Error {
             }
             ErrorKind::TooLarge(limit) => {
                 write!(f, "the program has more than {limit} operations once its calls are applied")
+            }
+            ErrorKind::TooManyApplications(limit) => {
+                write!(f, "the program applies more than {limit} functions when it is compiled")
             }
             ErrorKind::Bug(what) => write!(f, "compiler bug: {what}"),
         }

@@ -73,11 +73,16 @@ pub struct Normaliser<'p> {
     unrolled: usize,
     /// Lets made so far: the limit on the growth of the program.
     made: usize,
+    /// Functions applied so far.
+    applied: usize,
 }
 
 /// How deep calls may nest, and how many lets the normal form may have. A program over either is rejected with its name.
 pub const CALL_LIMIT: usize = 2_000;
 pub const LET_LIMIT: usize = 2_000_000;
+
+/// How many functions may be applied: a program of functions of functions can go on for ever without making a let.
+pub const APPLICATION_LIMIT: usize = 1_000_000;
 
 /// The normal form of a definition whose parameters and result are first-order (or, for the result, hold linear maps).
 pub fn normalise(def: &Def, program: &Program, derive: &Derive) -> Result<Normal, Error> {
@@ -130,6 +135,7 @@ impl<'p> Normaliser<'p> {
             operands: 0,
             unrolled: 0,
             made: 0,
+            applied: 0,
         }
     }
 

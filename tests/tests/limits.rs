@@ -1,0 +1,200 @@
+//! The limits of adc: each is reached by a program, which is told so by a message with a code and a place, and just below it all is well. The
+//! page docs/reference/limits.md is made from these rows (`BLESS=1` writes it), so that it says what is tested.
+
+use std::fmt::Write;
+use tests::{Scratch, root, run};
+
+struct Row {
+    what: &'static str,
+    limit: &'static str,
+    code: &'static str,
+    /// What the message says.
+    says: &'static str,
+    /// The command's words; the file is `a.ad`.
+    command: &'static [&'static str],
+    /// A program that is over the limit, and one that is not.
+    over: fn() -> String,
+    within: Option<fn() -> String>,
+}
+
+fn brackets(depth: usize) -> String {
+    format!("def f (x : real) : real = {}x{}\n", "(".repeat(depth), ")".repeat(depth))
+}
+
+fn lets(n: usize) -> String {
+    let lets: String = (0..n).map(|k| format!("  let a{k} = x in\n")).collect();
+    format!("def f (x : real) : real =\n{lets}  x\n")
+}
+
+fn aliases(n: usize) -> String {
+    let types: String = (1..=n).map(|k| format!("type t{k} = t{}\n", k - 1)).collect();
+    format!("type t0 = real\n{types}def f (x : t{n}) : real = x\n")
+}
+
+/// Doubled so many times: 2ⁿ functions are applied.
+fn doubled(n: usize) -> String {
+    let defs: String = (1..=n)
+        .map(|k| format!("def d{k} (f : real -> real) : real -> real = d{} (\\y -> f (f y))\n", k - 1))
+        .collect();
+    format!(
+        "def d0 (f : real -> real) : real -> real = f\n{defs}def f (x : real) : real = d{n} (\\y -> y) x\n"
+    )
+}
+
+const CALLS: &str = "def rec f (k : int) : int = if k == 0 then 0 else 1 + f (k - 1)\n";
+
+const ROWS: &[Row] = &[
+    Row {
+        what: "how deep expressions, types and patterns nest",
+        limit: "2000",
+        code: "E0108",
+        says: "more than 2000 levels deep",
+        command: &["check", "a.ad"],
+        over: || brackets(2001),
+        within: Some(|| brackets(1990)),
+    },
+    Row {
+        what: "lets, and other forms with a body, one inside another",
+        limit: "2000",
+        code: "E0108",
+        says: "more than 2000 levels deep",
+        command: &["check", "a.ad"],
+        over: || lets(2001),
+        within: Some(|| lets(1990)),
+    },
+    Row {
+        what: "integers, and numerals of them",
+        limit: "64 bits",
+        code: "E0107",
+        says: "integers have 64 bits",
+        command: &["check", "a.ad"],
+        over: || "def f : int = 9223372036854775808\n".into(),
+        within: Some(|| "def f : int = 9223372036854775807\n".into()),
+    },
+    Row {
+        what: "numerals of reals",
+        limit: "1.7976931348623157e308",
+        code: "E0106",
+        says: "is too large for a real",
+        command: &["check", "a.ad"],
+        over: || "def f : real = 1.7976931348623159e308\n".into(),
+        within: Some(|| "def f : real = 1.7976931348623157e308\n".into()),
+    },
+    Row {
+        what: "coefficients in sizes",
+        limit: "64 bits",
+        code: "E0406",
+        says: "does not fit in 64 bits",
+        command: &["check", "a.ad"],
+        over: || "def f [n] (x : real^(n * 4611686018427387904 * 2)) : int = n\n".into(),
+        within: Some(|| "def f [n] (x : real^(n * 4611686018427387904)) : int = n\n".into()),
+    },
+    Row {
+        what: "aliases in one type",
+        limit: "1000",
+        code: "E0313",
+        says: "more than 1000 aliases in it",
+        command: &["check", "a.ad"],
+        over: || aliases(1001),
+        within: Some(|| aliases(999)),
+    },
+    Row {
+        what: "functions applied when a program is compiled",
+        limit: "1000000",
+        code: "E0713",
+        says: "applies more than 1000000 functions",
+        command: &["run", "a.ad", "f", "--args", r#"{"x": 1}"#],
+        over: || doubled(20),
+        within: Some(|| doubled(10)),
+    },
+    Row {
+        what: "how deep calls nest when a program runs",
+        limit: "10000",
+        code: "E0806",
+        says: "recursion deeper than 10000",
+        command: &["run", "a.ad", "f", "--args", r#"{"k": 10001}"#],
+        over: || CALLS.into(),
+        // As many calls again, side by side.
+        within: Some(|| CALLS.replace("1 + f (k - 1)", "1 + f (k div 2)")),
+    },
+    Row {
+        what: "elements of a result",
+        limit: "2147483648",
+        code: "E0713",
+        says: "more than 2147483648 elements",
+        command: &["run", "a.ad", "f", "--args", r#"{"n": 3}"#],
+        over: || "def f (n : int) : real^(n * 1073741824) = [ 1.0 | _ < n * 1073741824 ]\n".into(),
+        within: Some(|| "def f (n : int) : real^(n * 100) = [ 1.0 | _ < n * 100 ]\n".into()),
+    },
+    Row {
+        what: "problems that are shown; more are counted",
+        limit: "50",
+        code: "E0201",
+        says: "… and 10 more",
+        command: &["check", "a.ad"],
+        over: || (0..60).map(|k| format!("def f{k} : real = nothing\n")).collect(),
+        within: None,
+    },
+];
+
+/// The imports of a chain of files, which need files of their own.
+const CHAIN: (&str, usize, &str) = ("files that import each other one after another", 100, "E0211");
+
+fn page() -> String {
+    let mut page = String::from(
+        "# Limits\n\nPrograms over a limit are refused, or stop, with a message that names the limit and a place. This page is made from the rows of `tests/tests/limits.rs`, which\n\
+         reach each of them.\n\n| what | limit | error |\n|---|---|---|\n",
+    );
+    for row in ROWS {
+        let _ = writeln!(page, "| {} | {} | {} |", row.what, row.limit, row.code);
+    }
+    let _ = writeln!(page, "| {} | {} | {} |", CHAIN.0, CHAIN.1, CHAIN.2);
+    page
+}
+
+#[test]
+fn every_limit_is_told() {
+    let one = |row: &Row| -> Result<(), String> {
+        let dir = Scratch::new(&format!("limit-{}", row.what.len() * 1000 + row.limit.len()))?;
+        dir.write("a.ad", (row.over)().as_bytes())?;
+        let ran = run(env!("CARGO_BIN_EXE_adc-under-test"), &dir.0, row.command);
+        let located = ran.stderr.contains("a.ad:");
+        if ran.status != 1 || !located || !ran.stderr.contains(row.code) || !ran.stderr.contains(row.says) {
+            return Err(format!("{}: over the limit: {ran:?}", row.what));
+        }
+        let Some(within) = row.within else { return Ok(()) };
+        dir.write("a.ad", within().as_bytes())?;
+        let ran = run(env!("CARGO_BIN_EXE_adc-under-test"), &dir.0, row.command);
+        match ran.status {
+            0 => Ok(()),
+            _ => Err(format!("{}: within the limit: {ran:?}", row.what)),
+        }
+    };
+    tests::report(tests::all(ROWS, one), ROWS.len());
+}
+
+#[test]
+fn a_chain_of_imports_has_a_limit() {
+    let dir = Scratch::new("limit-chain").unwrap();
+    let n = CHAIN.1;
+    for k in 0..=n {
+        let text = format!("import \"i{}.ad\" as m\n\ndef f : real = 1.0\n", k + 1);
+        dir.write(&format!("i{k}.ad"), text.as_bytes()).unwrap();
+    }
+    dir.write(&format!("i{}.ad", n + 1), b"def f : real = 1.0\n").unwrap();
+    let check = |file: &str| run(env!("CARGO_BIN_EXE_adc-under-test"), &dir.0, &["check", file]);
+    let over = check("i0.ad");
+    assert_eq!(over.status, 1);
+    assert!(over.stderr.contains(CHAIN.2) && over.stderr.contains(&format!("i{}.ad:1:8", n - 1)), "{over:?}");
+    assert_eq!(check("i3.ad").status, 0);
+}
+
+#[test]
+fn the_page_says_what_the_limits_are() {
+    let path = root().join("docs/reference/limits.md");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, page()).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == page(), "docs/reference/limits.md is not what the rows say; BLESS=1 writes it");
+}
