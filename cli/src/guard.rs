@@ -55,8 +55,17 @@ fn workers() {
     }
 }
 
+/// What the first panic since the last look said.
+pub fn last_panic() -> String {
+    taken().message.unwrap_or_default()
+}
+
+fn taken() -> Caught {
+    CAUGHT.lock().map(|mut caught| std::mem::take(&mut *caught)).unwrap_or_default()
+}
+
 fn bug() -> Stop {
-    let caught = CAUGHT.lock().map(|mut caught| std::mem::take(&mut *caught)).unwrap_or_default();
+    let caught = taken();
     let message = caught.message.unwrap_or_default();
     let diagnostic = Diagnostic::new(codes::COMPILER_BUG, format!("adc has a bug: {message}"))
         .help("the program may well be right; please report it, with the file that shows it");
