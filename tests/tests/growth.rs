@@ -1,6 +1,10 @@
 //! Work that grows with the program grows in proportion to it: counted, not timed. What is counted is allocations, of which nearly
 //! everything the compiler does makes some.
 
+use cli::args::Engine;
+use cli::embed::Function;
+use cli::entry::Ask;
+use cli::pipeline::Options;
 use cli::session::Compiler;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -66,6 +70,33 @@ fn ten_times_the_program_is_at_most_twelve_times_the_work() {
     let (small, large) = (check(350), check(3500));
     compare("a file checked", small.0, large.0);
     compare("a file checked after an edit", small.1, large.1);
+    // From the text to better loops, by way of D.
+    let options = Options {
+        engine: Engine::Loops,
+        strict: false,
+        scalar_math: false,
+        fast_math: false,
+        threads: 1,
+        cache: None,
+    };
+    let gradient = |text: String| {
+        allocated(|| {
+            let compiled = Function::compile(&text, "f", &Ask::Grad(vec![0]), &options);
+            assert!(compiled.is_ok(), "{text}");
+        })
+    };
+    let programs: [(&str, usize, fn(usize) -> String); 7] = [
+        ("a chain of lets", 20, generated::chain_of_lets),
+        ("lets used late", 20, generated::lets_used_late),
+        ("nested calls", 20, generated::nested_calls),
+        ("an array written out", 20, generated::written_array),
+        ("a chain of branches", 10, generated::chain_of_branches),
+        ("nested branches", 10, generated::nested_branches),
+        ("definitions of arrays", 20, generated::array_definitions),
+    ];
+    for (what, n, program) in programs {
+        compare(what, gradient(program(n)), gradient(program(10 * n)));
+    }
     // An edit costs a small part of the whole.
     assert!(large.1 < large.0 / 10.0, "{large:?}");
     assert!(complaints.is_empty(), "{}", complaints.join("\n"));

@@ -115,7 +115,7 @@ const ROWS: &[Row] = &[
         command: &["run", "a.ad", "f", "--args", r#"{"k": 10001}"#],
         over: || CALLS.into(),
         // As many calls again, side by side.
-        within: Some(|| CALLS.replace("1 + f (k - 1)", "1 + f (k div 2)")),
+        within: Some(|| CALLS.replace("1 + f (k - 1)", "1 + f (div k 2)")),
     },
     Row {
         what: "elements of a result",
