@@ -255,7 +255,7 @@ fn plain(path: &Path) -> String {
             }
         }
     }
-    out.display().to_string()
+    if out.as_os_str().is_empty() { ".".into() } else { out.display().to_string() }
 }
 
 fn absolute(path: &Path) -> PathBuf {

@@ -368,6 +368,9 @@ impl Infer<'_> {
             .chain(Prim::ALL.iter().map(|p| p.row().name));
         let d = match suggest::foreign_name(name) {
             Some(help) => d.help(help),
+            None if self.sigs.modules.contains_key(name) => {
+                d.help(format!("it is a module: its names are written `{name}.x`"))
+            }
             None => suggest::with(d, name, known),
         };
         self.report(d);
