@@ -83,6 +83,13 @@ const CASES: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "import \"a.ad\" as a\ndef f (x : real) : real = a + a.f x\n",
+        &[
+            "E0210 imports need files to import from",
+            "E0201 there is no `a` in scope | it is a module: its names are written `a.x`",
+        ],
+    ),
+    (
         "def f [n] (x : real^n) : [?k]real = x\ndef g (x : real^3) = f x\n",
         &[
             "E0407 the size ?k of the result of `f` leaves its scope in the type real^k | use the array inside, assert a size with `as`, or let the definition's result have the size: `[?k]τ`",
