@@ -5,6 +5,7 @@ use super::Pass;
 use lang::loops::lanes::{Step, Varying, step, varying};
 use lang::loops::walk;
 use lang::loops::*;
+use lang::prim::Scalar;
 
 pub const PASS: Pass = Pass {
     name: "lanes",
@@ -24,7 +25,7 @@ fn block(p: &Proc, stmts: &mut Block) {
         if let Stmt::For(l) = s
             && l.parallel == Parallel::Yes
             && let Ok(v) = varying(p, l)
-            && worth(l, &v)
+            && worth(p, l, &v)
         {
             l.parallel = Parallel::Lanes;
             continue;
@@ -37,16 +38,18 @@ fn block(p: &Proc, stmts: &mut Block) {
 const SHORT: i64 = 16;
 /// How often an inner loop of unknown length is taken to run.
 const TRIPS: f64 = 16.0;
-/// Body operations for each element that is not next to its neighbour lane's, from which lanes pay.
-const PER_GATHER: f64 = 8.0;
+/// Operations on reals for each step that every lane takes by itself, from which lanes pay.
+const PER_SINGLE: f64 = 4.0;
+/// A loop shorter than this has too few groups of lanes.
+const FEW: i64 = 32;
 
 /// What a body does, weighted by how often.
 #[derive(Default)]
 struct Profile {
-    /// Operations that differ between lanes.
+    /// Operations on reals that differ between lanes.
     work: f64,
-    /// Elements taken from, or put, far from their neighbours.
-    gathers: f64,
+    /// What has no vector form: elements taken from, or put, far from their neighbours, division of ints.
+    single: f64,
     /// The part of `work` in inner loops that would make vectors themselves.
     inner: f64,
     /// Something that only lanes make vectors of: a branch, a loop that passes a value on from step to step.
@@ -54,35 +57,33 @@ struct Profile {
     loops: bool,
 }
 
-/// Lanes are worth it if there is something that LLVM's vectoriser finds no vector for, and not too many gathers for the work.
-fn worth(l: &For, v: &Varying) -> bool {
+/// Lanes are worth it if there is something that LLVM's vectoriser finds no vector for, and enough work on reals.
+fn worth(p: &Proc, l: &For, v: &Varying) -> bool {
     let mut profile = Profile::default();
-    visit(l, v, &l.body, 1.0, &mut profile);
-    if profile.gathers * PER_GATHER > profile.work {
+    visit(p, l, v, &l.body, 1.0, &mut profile);
+    let few = matches!(l.extent, Operand::Int(k) if k < FEW);
+    if few || profile.work == 0.0 || profile.single * PER_SINGLE > profile.work {
         return false;
     }
     profile.serial || (profile.loops && profile.inner * 2.0 < profile.work)
 }
 
-fn visit(l: &For, v: &Varying, stmts: &[Stmt], times: f64, profile: &mut Profile) {
+fn visit(p: &Proc, l: &For, v: &Varying, stmts: &[Stmt], times: f64, profile: &mut Profile) {
     for s in stmts {
         walk::accesses(s, &mut |buf, _, index| {
             if index.is_some_and(|index| step(l, v, buf, index) == Step::Apart) {
-                profile.gathers += times;
+                profile.single += times;
             }
         });
         match s {
-            Stmt::Let { dst, op, .. } if v.has(Operand::Val(*dst)) => {
-                profile.work += times
-                    * match op {
-                        Op::Math(_) => 16.0,
-                        Op::FDiv | Op::FSqrt => 4.0,
-                        _ => 1.0,
-                    }
-            }
-            Stmt::Load { dst, .. } if v.has(Operand::Val(*dst)) => profile.work += times,
-            Stmt::Store { .. } | Stmt::Accum { .. } => profile.work += times,
-            Stmt::Fill { .. } | Stmt::Copy { .. } => profile.work += times * TRIPS,
+            Stmt::Let { dst, op, .. } if v.has(Operand::Val(*dst)) => match op {
+                Op::IDiv | Op::IMod => profile.single += 2.0 * times,
+                Op::Math(_) => profile.work += 16.0 * times,
+                Op::FDiv | Op::FSqrt => profile.work += 4.0 * times,
+                _ if p.type_of(Operand::Val(*dst)) == Scalar::Real => profile.work += times,
+                _ => {}
+            },
+            Stmt::Accum { .. } => profile.work += times,
             Stmt::For(f) => {
                 profile.loops = true;
                 let innermost = !f.body.iter().any(|s| matches!(s, Stmt::For(_)));
@@ -94,18 +95,21 @@ fn visit(l: &For, v: &Varying, stmts: &[Stmt], times: f64, profile: &mut Profile
                     Operand::Val(_) | Operand::Real(_) | Operand::Bool(_) => (TRIPS, false),
                 };
                 let before = profile.work;
-                visit(l, v, &f.body, times * trips, profile);
+                visit(p, l, v, &f.body, times * trips, profile);
                 if innermost && !sequential && !short {
                     profile.inner += profile.work - before;
                 }
             }
             Stmt::If(i) => {
                 profile.serial |= v.has(i.cond);
-                visit(l, v, &i.then, times, profile);
-                visit(l, v, &i.els, times, profile);
+                visit(p, l, v, &i.then, times, profile);
+                visit(p, l, v, &i.els, times, profile);
             }
             Stmt::Let { .. }
             | Stmt::Load { .. }
+            | Stmt::Store { .. }
+            | Stmt::Fill { .. }
+            | Stmt::Copy { .. }
             | Stmt::Alloc { .. }
             | Stmt::While(_)
             | Stmt::Check { .. }
