@@ -41,6 +41,8 @@ pub(crate) struct Gen<'u, 'c> {
     pub entry: Builder<'c>,
     start: BasicBlock<'c>,
     pub vals: Vec<Option<BasicValueEnum<'c>>>,
+    /// Conditions whose value is known in the piece of a loop that is being written.
+    pub answers: Vec<(Val, bool)>,
     pub places: Vec<Option<Place<'c>>>,
     /// Where failures are reported; never null.
     pub failure: PointerValue<'c>,
@@ -80,6 +82,7 @@ impl<'u, 'c> Gen<'u, 'c> {
             entry: u.cx.create_builder(),
             start,
             vals: vec![None; proc.vals.len()],
+            answers: vec![],
             places: vec![None; proc.bufs.len()],
             failure,
             exit,
@@ -195,6 +198,10 @@ impl<'u, 'c> Gen<'u, 'c> {
 
     pub fn stmt(&mut self, stmt: &'u Stmt) -> Result<()> {
         match stmt {
+            Stmt::Let { dst, .. } if self.answer(Operand::Val(*dst)).is_some() => {
+                let answer = self.answer(Operand::Val(*dst)) == Some(true);
+                self.set(*dst, self.u.i1.const_int(answer.into(), false).into())
+            }
             Stmt::Let { dst, op, args } => {
                 let value = self.op(*dst, *op, args)?;
                 if let Some(i) = value.as_instruction_value() {
@@ -245,6 +252,9 @@ impl<'u, 'c> Gen<'u, 'c> {
         range: (IntValue<'c>, IntValue<'c>),
         inits: &[BasicValueEnum<'c>],
     ) -> Result<Vec<BasicValueEnum<'c>>> {
+        if let Some(values) = self.run_pieces(f, range, inits)? {
+            return Ok(values);
+        }
         if f.parallel != Parallel::Lanes || (self.u.options.strict && self.reduces(f)) {
             return self.run_one_by_one(f, range, inits);
         }
@@ -380,6 +390,14 @@ impl<'u, 'c> Gen<'u, 'c> {
     }
 
     fn branch(&mut self, i: &'u If) -> Result<()> {
+        if let Some(answer) = self.answer(i.cond) {
+            self.block(if answer { &i.then } else { &i.els })?;
+            for (dst, t, e) in &i.results {
+                let value = self.get(if answer { *t } else { *e })?;
+                self.set(*dst, value)?;
+            }
+            return Ok(());
+        }
         let cond = self.get_int(i.cond)?;
         let (then, els, join) = (self.new_block("then"), self.new_block("else"), self.new_block("join"));
         self.b.build_conditional_branch(cond, then, els)?;

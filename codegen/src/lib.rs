@@ -7,6 +7,7 @@
 //! | [`object`] | `.o`, `.so`, `.ll`, `.s`, a C header |
 //! | `llvm`, `body`, `ops`, `math`, `memory`, `calls`, `parallel` | Proc → LLVM IR: entry points, statements, scalar operations, math functions, buffers, callees, parallel loops |
 //! | `lanes` | parallel loops with their index as a vector |
+//! | `split` | loops run in pieces in which a branch is decided |
 //! | `sums` | which additions may be reordered |
 //! | `hints` | what LLVM is told about loops |
 //! | `host` | the machine compiled for: target machine, optimisation pipeline |
@@ -24,6 +25,7 @@ mod memory;
 pub mod object;
 mod ops;
 mod parallel;
+mod split;
 mod sums;
 
 pub use cache::Cache;

@@ -444,3 +444,43 @@ fn random_rows_in_lanes() {
         }
     }
 }
+
+/// out[i] by where i is: below m, at k, at 0, elsewhere; and a value passed on from step to step.
+fn pieces(down: bool, parallel: Parallel) -> Proc {
+    let mut b = Build::new("pieces");
+    let (n, m, k) = (b.size("n"), b.size("m"), b.size("k"));
+    let (x, out, last) = (b.input("x", &[n]), b.output("out", &[n]), b.output("last", &[]));
+    let inits: &[Operand] = if parallel == Parallel::No { &[r(0.5)] } else { &[] };
+    let results = b.for_dir(n, down, parallel, CarriedKind::Sequential, inits, |b, i, s| {
+        let below = b.op(Op::ILt, &[i, m]);
+        let at = b.op(Op::IEq, &[k, i]);
+        let first = b.op(Op::IEq, &[i, int(0)]);
+        let xi = b.load(x, &[i]);
+        let t = b.if_(below, |b| b.op(Op::FMul, &[xi, r(3.0)]), |b| b.op(Op::FSub, &[xi, r(1.0)]));
+        let u = b.if_(at, |b| b.op(Op::FNeg, &[t]), |_| t);
+        let w = b.if_(first, |b| b.op(Op::FAdd, &[u, r(7.0)]), |_| u);
+        let w = if s.is_empty() { w } else { b.op(Op::FSub, &[w, s[0]]) };
+        b.store(out, &[i], w);
+        if s.is_empty() { vec![] } else { vec![w] }
+    });
+    b.store(last, &[], results.first().copied().unwrap_or(r(0.0)));
+    b.done()
+}
+
+#[test]
+fn loops_in_pieces() {
+    let ints = |k: i64| eval::Arg::Scalar(Lit::Int(k));
+    let mut args = vec![];
+    for count in [0, 1, 5, 40] {
+        for m in [-3, 0, 2, count as i64, 50] {
+            for k in [-1, 0, 4, 39] {
+                args.push(vec![n(count), ints(m), ints(k), xs(&[count], 9)]);
+            }
+        }
+    }
+    for (down, parallel) in
+        [(false, Parallel::No), (true, Parallel::No), (false, Parallel::Yes), (false, Parallel::Lanes)]
+    {
+        agree_under(&pieces(down, parallel), &args, STRICT);
+    }
+}

@@ -89,6 +89,14 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
     }
 
     pub(super) fn branch(&mut self, i: &'u If) -> Result<()> {
+        if let Some(answer) = self.g.answer(i.cond) {
+            self.block(if answer { &i.then } else { &i.els })?;
+            for (dst, t, e) in &i.results {
+                let value = self.value(*dst, if answer { *t } else { *e })?;
+                self.set(*dst, value)?;
+            }
+            return Ok(());
+        }
         match self.lane(i.cond) {
             None => self.common_branch(i),
             Some(cond) => {

@@ -186,6 +186,14 @@ impl Bounds {
                 self.learn(*a, *b, 0);
                 self.learn(*b, *a, 0);
             }
+            // x ≠ y at an end of what x may be: x ≥ y and x ≠ y give x > y.
+            (Op::IEq, [a, b], false) | (Op::INe, [a, b], true) => {
+                for (x, y) in [(*a, *b), (*b, *a)] {
+                    if self.nonneg(&self.poly(x).plus(-1, &self.poly(y))) {
+                        self.learn(x, y, -1);
+                    }
+                }
+            }
             _ => (),
         }
     }

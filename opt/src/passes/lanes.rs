@@ -3,6 +3,7 @@
 
 use super::Pass;
 use lang::loops::lanes::{Step, Varying, step, varying};
+use lang::loops::split::questions;
 use lang::loops::walk;
 use lang::loops::*;
 use lang::prim::Scalar;
@@ -101,7 +102,9 @@ fn visit(p: &Proc, l: &For, v: &Varying, stmts: &[Stmt], times: f64, profile: &m
                 }
             }
             Stmt::If(i) => {
-                profile.serial |= v.has(i.cond);
+                // A branch on where in the range it is goes away when the range is run in pieces.
+                profile.serial |=
+                    v.has(i.cond) && questions(l).iter().all(|(c, _)| i.cond != Operand::Val(*c));
                 visit(p, l, v, &i.then, times, profile);
                 visit(p, l, v, &i.els, times, profile);
             }
