@@ -4,6 +4,7 @@ use crate::calls::{Mark, allocates};
 use crate::hints;
 use crate::llvm::Unit;
 use crate::memory::Place;
+use crate::split::Row;
 use crate::{Result, malformed};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
@@ -43,6 +44,8 @@ pub(crate) struct Gen<'u, 'c> {
     pub vals: Vec<Option<BasicValueEnum<'c>>>,
     /// Conditions whose value is known in the piece of a loop that is being written.
     pub answers: Vec<(Val, bool)>,
+    /// Rows that are being written.
+    pub rows: Vec<Row<'c>>,
     pub places: Vec<Option<Place<'c>>>,
     /// Where failures are reported; never null.
     pub failure: PointerValue<'c>,
@@ -83,6 +86,7 @@ impl<'u, 'c> Gen<'u, 'c> {
             start,
             vals: vec![None; proc.vals.len()],
             answers: vec![],
+            rows: vec![],
             places: vec![None; proc.bufs.len()],
             failure,
             exit,
@@ -203,6 +207,9 @@ impl<'u, 'c> Gen<'u, 'c> {
                 self.set(*dst, self.u.i1.const_int(answer.into(), false).into())
             }
             Stmt::Let { dst, op, args } => {
+                if let Some(value) = self.in_row(*op, args)? {
+                    return self.set(*dst, value.into());
+                }
                 let value = self.op(*dst, *op, args)?;
                 if let Some(i) = value.as_instruction_value() {
                     let _ = i.set_name(self.name(*dst));
@@ -253,6 +260,9 @@ impl<'u, 'c> Gen<'u, 'c> {
         inits: &[BasicValueEnum<'c>],
     ) -> Result<Vec<BasicValueEnum<'c>>> {
         if let Some(values) = self.run_pieces(f, range, inits)? {
+            return Ok(values);
+        }
+        if let Some(values) = self.run_rows(f, range, inits)? {
             return Ok(values);
         }
         if f.parallel != Parallel::Lanes || (self.u.options.strict && self.reduces(f)) {

@@ -484,3 +484,32 @@ fn loops_in_pieces() {
         agree_under(&pieces(down, parallel), &args, STRICT);
     }
 }
+
+/// out[i] = xs[i div 9, i mod 9] below m, −i elsewhere: rows, whole and broken.
+#[test]
+fn loops_in_rows() {
+    for parallel in [Parallel::No, Parallel::Yes, Parallel::Lanes] {
+        let mut b = Build::new("rows");
+        let (total, rows, m) = (b.size("total"), b.size("rows"), b.size("m"));
+        let (x, out) = (b.input("x", &[rows, int(9)]), b.output("out", &[total]));
+        b.for_(total, parallel, CarriedKind::Sequential, &[], |b, i, _| {
+            let below = b.op(Op::ILt, &[i, m]);
+            let t = b.if_(
+                below,
+                |b| {
+                    let (q, k) = (b.op(Op::IDiv, &[i, int(9)]), b.op(Op::IMod, &[i, int(9)]));
+                    b.load(x, &[q, k])
+                },
+                |b| {
+                    let x = b.op(Op::IToF, &[i]);
+                    b.op(Op::FNeg, &[x])
+                },
+            );
+            b.store(out, &[i], t);
+            vec![]
+        });
+        let args = [(0, 0), (5, 5), (9, 9), (40, 31), (40, 40), (100, 0), (90, 89)]
+            .map(|(total, m)| vec![n(total), n(12), n(m), xs(&[12, 9], 4)]);
+        agree_under(&b.done(), &args, STRICT);
+    }
+}

@@ -22,7 +22,7 @@ use inkwell::IntPredicate;
 use inkwell::types::VectorType;
 use inkwell::values::{BasicValue, BasicValueEnum, IntValue, PointerValue, VectorValue};
 use lang::loops::lanes::{Varying, shared_accumulators, varying};
-use lang::loops::{Buf, Carried, For, Operand, Stmt, Val};
+use lang::loops::{Buf, Carried, For, Op, Operand, Stmt, Val};
 use lang::prim::Scalar;
 use std::collections::HashMap;
 use values::Lane;
@@ -182,6 +182,9 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
     fn stmt(&mut self, s: &'u Stmt) -> Result<()> {
         match s {
             Stmt::Let { dst, .. } if self.g.answer(Operand::Val(*dst)).is_some() => self.g.stmt(s),
+            Stmt::Let { op: Op::IDiv, args, .. } if self.g.in_row(Op::IDiv, args)?.is_some() => {
+                self.g.stmt(s)
+            }
             Stmt::Let { dst, op, args } if self.varying.vals.contains(dst) => self.op(*dst, *op, args),
             Stmt::Load { dst, buf, index } if self.varying.vals.contains(dst) => self.load(*dst, *buf, index),
             // What is the same for all lanes is done once.
