@@ -212,7 +212,7 @@ mod tests {
             &|b| b[20] ^= 1,
             &|b| b[41] ^= 1,
             &|b| *b.last_mut().unwrap() ^= 0x80,
-            &|b| drop(b.pop()),
+            &|b| b.truncate(b.len() - 1),
             &|b| b.clear(),
         ];
         for damage in damages {
