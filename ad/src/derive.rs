@@ -11,8 +11,8 @@ use lang::name::{Name, Supply, Var};
 use lang::target::{LBinder, make as lin};
 use lang::types::{Mode, Type};
 use lang::typing::Scope;
-use lang::walk::{Mapper, map_term};
-use std::collections::BTreeSet;
+use lang::walk::{Mapper, Subst, map_term};
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// Adds `f'fwd` or `f'rev`, and the derivatives of everything it calls, to the program; gives the name. What is there already is not derived again.
@@ -147,7 +147,8 @@ pub fn resolve(program: &mut Program, def: &Name) -> Result<(), AdError> {
     f.sizes.iter().for_each(|n| scope.bind(n, &Type::Int));
     f.params.iter().for_each(|x| scope.bind(&x.var, &x.ty));
     big_stack::run(|| binders(&f.body, &mut scope));
-    let mut r = Resolve { program, scope, supply: &mut f.supply, error: None };
+    let functions = HashMap::new();
+    let mut r = Resolve { program, scope, supply: &mut f.supply, functions, error: None };
     f.body = big_stack::run(|| r.term(&f.body));
     match r.error {
         Some(e) => Err(AdError { chain: [vec![def.clone()], e.chain].concat(), ..e }),
@@ -162,12 +163,31 @@ struct Resolve<'a> {
     program: &'a mut Program,
     scope: Scope,
     supply: &'a mut Supply,
+    /// The variables that are bound to a λ, with it.
+    functions: HashMap<Var, Tm>,
     error: Option<AdError>,
 }
 
 impl Mapper for Resolve<'_> {
     fn term(&mut self, t: &Tm) -> Tm {
-        let t = map_term(self, t);
+        if let Term::Let(x, a, b) = &**t {
+            let a = self.term(a);
+            if let Term::Lam(..) = &*a {
+                self.functions.insert(x.var.clone(), a.clone());
+            }
+            let b = self.term(b);
+            return let_(x.clone(), a, b);
+        }
+        let mut t = map_term(self, t);
+        // A function with a name is differentiated like the λ it is.
+        if let Term::Diff { mode, f, x, site } = &*t
+            && let Term::Var(name) = &**f
+            && let Some(function) = self.functions.get(name)
+        {
+            let f = Subst::new(self.supply).term(function);
+            binders(&f, &mut self.scope);
+            t = Arc::new(Term::Diff { mode: *mode, f, x: x.clone(), site: site.clone() });
+        }
         let Term::Diff { site, .. } = &*t else { return t };
         let unknown = || AdError { site: site.clone(), reason: Reason::OperandUnknown, chain: vec![] };
         match resolve_diff(self.program, &t, &self.scope, self.supply).unwrap_or_else(|| Err(unknown())) {

@@ -10,7 +10,7 @@ mod types;
 
 use crate::core::{Binder, Def, Extremum, Lit, Program, Term, Tm};
 use crate::diag::{Failure, Span};
-use crate::name::Var;
+use crate::name::{Name, Var};
 use crate::prim::{Prim, Scalar};
 use crate::size::Size;
 use crate::surface::{self, *};
@@ -19,15 +19,69 @@ use crate::types::{Mode, Type};
 use crate::typing::{Scope, type_of};
 use crate::walk::{Mapper, as_size, map_lin, map_term};
 use names::Names;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
-/// Every definition of a program, in the order of their names.
+/// Every definition of a program, in the order of their names; those that call each other together.
 pub fn program(p: &Program) -> File {
-    File { items: p.defs.values().map(|d| def(d, p)).collect() }
+    let (mut items, mut done) = (vec![], BTreeSet::new());
+    for d in p.defs.values() {
+        if done.contains(&d.name) {
+            continue;
+        }
+        let group = group(d, p);
+        done.extend(group.iter().map(|d| d.name.clone()));
+        items.push(item(&group, p));
+    }
+    File { items }
 }
 
 /// One definition; `program` has the definitions it calls.
 pub fn def(d: &Def, program: &Program) -> Item {
+    item(&group(d, program), program)
+}
+
+/// A definition and the others that call it and that it calls, directly or not. Alone it is recursive or not.
+fn group<'p>(d: &'p Def, program: &'p Program) -> Vec<&'p Def> {
+    let own = reached(d, program);
+    let others = own.iter().filter(|x| **x != d.name).filter_map(|x| program.defs.get(x));
+    std::iter::once(d).chain(others.map(|e| &**e).filter(|e| reached(e, program).contains(&d.name))).collect()
+}
+
+/// The definitions that a definition calls, directly or not.
+fn reached(d: &Def, program: &Program) -> BTreeSet<Name> {
+    let (mut out, mut todo) = (BTreeSet::new(), calls(&d.body));
+    while let Some(x) = todo.pop_first() {
+        if out.insert(x.clone())
+            && let Some(e) = program.defs.get(&x)
+        {
+            todo.extend(calls(&e.body));
+        }
+    }
+    out
+}
+
+fn calls(t: &Tm) -> BTreeSet<Name> {
+    struct Calls(BTreeSet<Name>);
+    impl Mapper for Calls {
+        fn term(&mut self, t: &Tm) -> Tm {
+            if let Term::Call { def, .. } = &**t {
+                self.0.insert(def.clone());
+            }
+            map_term(self, t)
+        }
+    }
+    let mut calls = Calls(BTreeSet::new());
+    calls.term(t);
+    calls.0
+}
+
+fn item(group: &[&Def], program: &Program) -> Item {
+    let rec = group.iter().any(|d| reached(d, program).contains(&d.name));
+    let defs = group.iter().map(|d| written(d, program)).collect();
+    Item { doc: None, kind: ItemKind::Def { rec, defs }, span: Span::default() }
+}
+
+fn written(d: &Def, program: &Program) -> surface::Def {
     let mut names = Names::new(program);
     let Uses { used, clamps } = uses(&d.body);
     let mut distill = Distill { program, scope: Scope::default(), used, clamps };
@@ -48,8 +102,7 @@ pub fn def(d: &Def, program: &Program) -> Item {
     }
     let result = types::ty(&d.result, &names);
     let body = distill.term(&d.body, &names, true);
-    let def = surface::Def { name: ident(&d.name), type_params, params, result: Some(result), body };
-    Item { doc: None, kind: ItemKind::Def { rec: false, defs: vec![def] }, span: Span::default() }
+    surface::Def { name: ident(&d.name), type_params, params, result: Some(result), body }
 }
 
 fn some<T>(node: T) -> Spanned<T> {
@@ -75,8 +128,6 @@ fn binary(op: BinOp, a: Expr, b: Expr) -> Expr {
 fn number(k: i64) -> Expr {
     let size = |k: u64| some(ExprKind::Int(k as i64));
     match k {
-        // Its magnitude is no numeral.
-        i64::MIN => binary(BinOp::Sub, number(-i64::MAX), size(1)),
         k if k < 0 => some(ExprKind::Neg(Box::new(size(k.unsigned_abs())))),
         k => size(k as u64),
     }

@@ -123,6 +123,40 @@ fn functions() {
     distills("def f (x : real) : (real -> real -> real) = \\y z -> x * y * z\n");
 }
 
+const SHAPES: &str = "type shape = Circle real | Rect (real, real) | Point
+def area (s : shape) : real = match s with | Circle r -> 3.0 * r ^ 2 | Rect (a, b) -> a * b | Point -> 0.0
+def made (x : real) (k : int) : shape =
+  if k == 0 then Circle x else if k == 1 then Rect (x, x * x) else Point
+";
+
+/// Sums are printed without their names: `sum[τ, …]`, `inject[sum[τ, …]] k e`, `In0 x`.
+#[test]
+fn sums() {
+    distills(&format!("{SHAPES}def f (x : real) : real = area (made x 1) + area (made (x * x) 0)\n"));
+    distills(
+        "type option ['a] = None | Some 'a\ndef get ['a] (o : option['a]) (x : 'a) : 'a = match o with | None -> x | Some y -> y\n",
+    );
+    distills(
+        "type tree [n] = Leaf | Node (real^n, int)\ndef f [n] (t : tree[n]) : real = match t with | Leaf -> 0.0 | Node (x, k) -> sum x * real k\n",
+    );
+    distills(&format!("{SHAPES}def f [n] (s : [n]shape) : [n]real = map area s\n"));
+}
+
+/// A printed program with recursion says so, and mutual recursion stands together.
+#[test]
+fn recursion() {
+    distills("def rec power (x : real) (k : int) : real = if k == 0 then 1.0 else x * power x (k - 1)\n");
+    distills(
+        "def rec even (k : int) : bool = if k == 0 then true else odd (k - 1)\nand odd (k : int) : bool = if k == 0 then false else even (k - 1)\ndef f (k : int) : real = if even k then 1.0 else 0.0\n",
+    );
+}
+
+/// A function with a name is differentiated like the λ it is.
+#[test]
+fn functions_with_names_under_operators() {
+    distills("def f (k : int) : real = let g = \\y -> y * real k in jacfwd g 2.0 + grad g 3.0\n");
+}
+
 #[test]
 fn the_logistic_loss() {
     distills(

@@ -262,6 +262,11 @@ impl Infer<'_> {
             let f = self.of_type(env, name, targs, at);
             return self.apply_all(env, f, args, span);
         }
+        if let Some(targs) = targs
+            && name == "inject"
+        {
+            return self.inject(env, targs, args, at, span);
+        }
         if let Some(op) = Operator::find(name) {
             let instance = self.differentiation(op, at, args);
             return self.call(env, name, instance, args, at, span);
@@ -613,6 +618,36 @@ impl Infer<'_> {
             }
         };
         Te::new(if zero { K::Zero } else { K::Unread }, ty, at)
+    }
+
+    /// inject[τ] k e: summand k of the sum type τ.
+    fn inject(&mut self, env: &Env, targs: &[TyArg], args: &[&Expr], at: Span, span: Span) -> Te {
+        let ty = match targs {
+            [TyArg::Ty(t)] => self.written(env, t),
+            _ => T::Error,
+        };
+        let (T::Sum(s), [k, e, rest @ ..]) = (self.metas.resolve(&ty), args) else {
+            let d = Diagnostic::new(codes::TYPE_ARGUMENTS, "`inject` is written inject[τ] k e, τ a sum type");
+            self.report(d.label(at, "here"));
+            return Te::error(span);
+        };
+        let Some(k) = self.summand(k, &s) else { return Te::error(span) };
+        let why = Why::Argument { function: "inject", number: 2, name: None };
+        let payload = self.check(env, e, &s.arms[k].1, why);
+        self.apply_all(env, Te::new(K::Inject(k, Box::new(payload)), ty, span), rest, span)
+    }
+
+    /// The number of a summand, written as a numeral.
+    pub fn summand(&mut self, e: &Expr, sum: &crate::ty::Sum) -> Option<usize> {
+        match &e.node {
+            ExprKind::Int(k) if (0..sum.arms.len() as i64).contains(k) => Some(*k as usize),
+            _ => {
+                let message =
+                    format!("the summands of this type are numbered 0 to {}", sum.arms.len() as i64 - 1);
+                self.report(Diagnostic::new(codes::TYPE_ARGUMENTS, message).label(e.span, "no summand"));
+                None
+            }
+        }
     }
 
     /// The types of a differentiation operator at its uses: f : τ → σ first.

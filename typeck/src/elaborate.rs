@@ -237,6 +237,8 @@ impl<'s> Elaborate<'s> {
                     T::Array(_, e) => (*e).clone(),
                     _ => T::Error,
                 };
+                // Its elements are first-order, which only the array's own type shows.
+                self.ty(&t.ty, span);
                 let ts = ts.iter().map(|t| self.term(t)).collect();
                 Arc::new(Term::Array(self.ty(&element, span), ts))
             }

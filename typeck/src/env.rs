@@ -3,7 +3,7 @@
 use crate::codes;
 use crate::modules;
 use crate::suggest;
-use crate::ty::T;
+use crate::ty::{ANONYMOUS, T};
 use im::HashMap;
 use lang::diag::{Diagnostic, Span};
 use lang::name::{Name, Var};
@@ -259,6 +259,19 @@ impl<'a> Types<'a> {
                 .label(name.span, "given some here")
                 .help(format!("an array's type is written `[n]{}`", name.node));
             return self.report(d);
+        }
+        if name.node == ANONYMOUS && !self.sigs.aliases.contains_key(ANONYMOUS) {
+            let mut summands = vec![];
+            for arg in args {
+                match arg {
+                    TyArg::Ty(t) => summands.push(self.ty(scope, t)),
+                    TyArg::Size(n) => {
+                        let d = Diagnostic::new(codes::TYPE_ARGUMENTS, "the summands of `sum[…]` are types");
+                        return self.report(d.label(n.span, "this is a size"));
+                    }
+                }
+            }
+            return T::Sum(std::sync::Arc::new(crate::ty::Sum::anonymous(summands)));
         }
         let Some(alias) = self.sigs.aliases.get(&name.node) else {
             let aliases = &self.sigs.aliases;

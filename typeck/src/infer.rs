@@ -234,6 +234,14 @@ impl<'s> Infer<'s> {
                 let (head, args) = flatten(e);
                 self.spine(env, head, &args, span)
             }
+            ExprKind::Int(i64::MIN) => {
+                let magnitude = i64::MIN.unsigned_abs();
+                let message = format!("`{magnitude}` is too large: integers have 64 bits");
+                let help = "the least int is a literal with its minus alone: put it in parentheses";
+                let d = Diagnostic::new(lang::surface::codes::INT_OVERFLOW, message);
+                self.report(d.label(span, "not directly under the minus").help(help));
+                Te::error(span)
+            }
             ExprKind::Int(k) => Te::new(K::Num(*k), self.metas.fresh_number(), span),
             ExprKind::Real(x) => Te::new(K::Lit(Lit::Real(*x)), T::Real, span),
             ExprKind::Bool(b) => Te::new(K::Lit(Lit::Bool(*b)), T::Bool, span),

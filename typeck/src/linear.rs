@@ -12,7 +12,7 @@ use crate::ty::T;
 use lang::diag::{Diagnostic, Span};
 use lang::name::{Name, Var};
 use lang::size::Size;
-use lang::surface::{BinOp, Expr, ExprKind, Ident, LoopFlavour, LoopFor, Param, TyArg};
+use lang::surface::{BinOp, Expr, ExprKind, Ident, LoopFlavour, LoopFor, Param, Pat, PatKind, TyArg, at};
 use lang::target::Direction;
 
 impl Infer<'_> {
@@ -297,12 +297,13 @@ impl Infer<'_> {
             }
             // l-loop
             ExprKind::LoopFor(l) => self.linear_loop(env, l, span),
+            // l-case, l-sum-elim
+            ExprKind::Match(t, arms) => self.linear_match(env, t, arms, span),
             ExprKind::Error => Le::error(span),
             ExprKind::Int(_)
             | ExprKind::Real(_)
             | ExprKind::Bool(_)
             | ExprKind::LinLam(..)
-            | ExprKind::Match(..)
             | ExprKind::RecordUpdate(..)
             | ExprKind::ArrayUpdate { .. }
             | ExprKind::Array(_)

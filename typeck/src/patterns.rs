@@ -119,7 +119,11 @@ impl Infer<'_> {
         ty: &T,
         span: Span,
     ) -> PK {
-        let Some((sum, k, has_payload)) = self.constructor(&c.node) else {
+        let anonymous = match self.metas.resolve(ty) {
+            T::Sum(s) => s.summand(&c.node).map(|k| (T::Sum(s), k, true)),
+            _ => None,
+        };
+        let Some((sum, k, has_payload)) = anonymous.or_else(|| self.constructor(&c.node)) else {
             let known = &self.sigs.constructors;
             if c.node.contains('.') {
                 let d = modules::unknown_member(self.sigs, &c.node, "constructor", c.span, known.keys());

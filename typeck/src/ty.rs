@@ -39,6 +39,22 @@ pub struct Sum {
     pub arms: Vec<(Name, T)>,
 }
 
+/// The name of `sum[τ, …]`, the sum type that is its summands: as Core is printed. Its constructors are In0, In1, …
+pub const ANONYMOUS: &str = "sum";
+
+impl Sum {
+    pub fn anonymous(types: Vec<T>) -> Sum {
+        let arms = types.iter().enumerate().map(|(k, t)| (format!("In{k}").into(), t.clone())).collect();
+        Sum { name: ANONYMOUS.into(), types, sizes: vec![], arms }
+    }
+
+    /// Which summand a constructor of an anonymous sum makes.
+    pub fn summand(&self, constructor: &str) -> Option<usize> {
+        let k = constructor.strip_prefix("In")?.parse().ok()?;
+        (*self.name == *ANONYMOUS && k < self.arms.len()).then_some(k)
+    }
+}
+
 pub const SIZE_META: u32 = 1 << 30;
 
 pub fn is_size_meta(v: &Var) -> bool {

@@ -163,7 +163,7 @@ impl Metas {
                 xs.iter().zip(ys.iter()).try_for_each(|(x, y)| self.unify(&x.1, &y.1))
             }
             // Constructors follow from the arguments.
-            (T::Sum(x), T::Sum(y)) if x.name == y.name => {
+            (T::Sum(x), T::Sum(y)) if x.name == y.name && x.types.len() == y.types.len() => {
                 x.types.iter().zip(&y.types).try_for_each(|(x, y)| self.unify(x, y))?;
                 x.sizes.iter().zip(&y.sizes).try_for_each(|(m, n)| self.unify_size(m, n))
             }

@@ -79,7 +79,8 @@ fn reverse_simplified(
     let derived = &program.defs[&name];
     let simple = simplified(&program, derived, options)?;
     let defs = simple.program();
-    let all: Vec<String> = defs.defs.values().map(|def| text(def, &defs)).collect();
+    let items = lang::distill::program(&defs).items;
+    let all: Vec<String> = items.iter().map(|item| print::item(item, print::Style::default())).collect();
     let mut out = all.join("\n");
     if explain {
         let proofs = opt::simplify::explain(&normal_form(&program, derived)?, &options.simplify());

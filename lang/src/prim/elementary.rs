@@ -107,6 +107,14 @@ pub const POW_INT: Row = Row {
     eval: |x| Lit::Real(powi(real(x[0]), int(x[1]))),
     derivative: Derivative::Arms(&[
         Arm { when: Some(|x| int_eq(&x[1], int_lit(0))), partials: &[Partial::Zero, Partial::Zero] },
+        // k − 1 is no int. x^(k+1) is x^(k−1) here: at ±1, and elsewhere both are 0 or infinite, of the same sign.
+        Arm {
+            when: Some(|x| int_eq(&x[1], int_lit(i64::MIN))),
+            partials: &[
+                Partial::Of(|x, _| mul(int_to_real(&x[1]), pow_int(&x[0], int_lit(i64::MIN + 1)))),
+                Partial::Zero,
+            ],
+        },
         Arm {
             when: None,
             partials: &[

@@ -229,7 +229,7 @@ pub fn patterns<'t>(ty: P<'t, Ty>) -> Patterns<'t> {
         Tok::Sym(Sym::True) => PatKind::Bool(true),
         Tok::Sym(Sym::False) => PatKind::Bool(false),
     };
-    let negative = sym(Sym::Minus).ignore_then(select! { Tok::Int(k) => PatKind::Int(-k) });
+    let negative = sym(Sym::Minus).ignore_then(select! { Tok::Int(k) => PatKind::Int(k.wrapping_neg()) });
     let list = |p: Recursive<chumsky::recursive::Indirect<'t, 't, In<'t>, Pat, E<'t>>>| {
         p.separated_by(sym(Sym::Comma)).collect::<Vec<Pat>>()
     };

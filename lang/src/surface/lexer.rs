@@ -144,6 +144,8 @@ pub fn lex(text: &str) -> Lexed<'_> {
             Piece::Doc => Tok::Doc(slice["--|".len()..].trim()),
             Piece::Word => Sym::word(slice).map_or(Tok::Name(slice), Tok::Sym),
             Piece::TypeVar => Tok::TypeVar(&slice[1..]),
+            // The least int is a numeral after a minus that is no subtraction.
+            Piece::Number if slice == LEAST && negated(&out.tokens) => Tok::Int(i64::MIN),
             Piece::Number => match numeral(slice) {
                 Ok(t) => t,
                 Err((code, message, help)) => {
@@ -205,6 +207,18 @@ pub fn lex(text: &str) -> Lexed<'_> {
         out.tokens.push((tok, span));
     }
     out
+}
+
+/// The magnitude of the least int.
+const LEAST: &str = "9223372036854775808";
+
+/// Is what follows these tokens negated?
+fn negated(tokens: &[(Tok, Span)]) -> bool {
+    match tokens {
+        [.., (before, _), (Tok::Sym(Sym::Minus), _)] => !ends_operand(before),
+        [(Tok::Sym(Sym::Minus), _)] => true,
+        _ => false,
+    }
 }
 
 /// What someone who typed c may have meant.

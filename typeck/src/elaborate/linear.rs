@@ -156,6 +156,30 @@ impl Elaborate<'_> {
                 let b = self.linear_scoped(b);
                 l::if_(c, a, b)
             }
+            LK::Case(t, arms) => {
+                let t = self.term(t);
+                let arms = arms.iter().map(|(p, body)| {
+                    let (x, parts) = self.binder(p);
+                    let body = self.linear_scoped(body);
+                    (x, self.around(parts, body))
+                });
+                let arms = arms.collect();
+                Arc::new(LinTerm::Case(t, arms))
+            }
+            LK::SumElim(t, arms) => {
+                let t = self.linear(t);
+                let arms = arms.iter().map(|(p, body)| {
+                    let (z, parts) = self.linear_binder(p);
+                    (z, wrap_linear(parts, self.linear_scoped(body)))
+                });
+                let arms = arms.collect();
+                Arc::new(LinTerm::SumElim(t, arms))
+            }
+            LK::Inject(k, a) => {
+                let ty = self.ltype(&t.ty, span);
+                Arc::new(LinTerm::Inject(*k, ty, self.linear(a)))
+            }
+            LK::FromInject(k, a) => Arc::new(LinTerm::FromInject(*k, self.linear(a))),
             LK::Build { index, bound, body } => {
                 let bound = self.size(bound, span);
                 self.bring_into_scope(index);

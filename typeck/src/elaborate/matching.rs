@@ -2,6 +2,7 @@
 //! out; an arm that no decision ends in is never reached.
 
 use super::*;
+use lang::walk::free_vars;
 use std::fmt::Write;
 
 /// More decisions than this are refused.
@@ -334,7 +335,8 @@ fn written(t: Tree, arms: &[Arm]) -> Tm {
         Tree::Missing => unit(),
         Tree::If(c, a, b) => if_(c, written(*a, arms), written(*b, arms)),
         Tree::Case(t, cases) => {
-            Arc::new(Term::Case(t, cases.into_iter().map(|(x, t)| (x, written(t, arms))).collect()))
+            let arm = |(x, t): (Binder, Tree)| named_payload(x, written(t, arms));
+            Arc::new(Term::Case(t, cases.into_iter().map(arm).collect()))
         }
         Tree::Length(check, t) => wrap(vec![*check], written(*t, arms)),
         Tree::Arm(k, bound) => {
@@ -347,6 +349,18 @@ fn written(t: Tree, arms: &[Arm]) -> Tm {
                 Some(f) => arm.params.iter().fold(var(f), |f, x| app(f, value(x))),
             }
         }
+    }
+}
+
+/// `C x -> let y = x in t` is `C y -> t`.
+fn named_payload(x: Binder, t: Tm) -> (Binder, Tm) {
+    match &*t {
+        Term::Let(y, a, b)
+            if matches!(&**a, Term::Var(v) if *v == x.var) && !free_vars(b).contains(&x.var) =>
+        {
+            (y.clone(), b.clone())
+        }
+        _ => (x, t),
     }
 }
 

@@ -9,10 +9,12 @@ impl Elaborate<'_> {
         match t.to_type() {
             Some(ty) => {
                 if functions_in_arrays(&ty) {
-                    self.inf.report(
-                        Diagnostic::new(codes::ELEMENT, format!("{} is an array of functions", t.show()))
-                            .label(span, "elements of arrays are first-order"),
-                    );
+                    let message = format!("{} is an array of functions", t.show());
+                    // Of an array and of what is named by it, once is enough.
+                    if !self.inf.diags.iter().any(|d| d.message == message) {
+                        let d = Diagnostic::new(codes::ELEMENT, message);
+                        self.inf.report(d.label(span, "elements of arrays are first-order"));
+                    }
                 }
                 ty
             }

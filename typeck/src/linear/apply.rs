@@ -60,12 +60,97 @@ impl Infer<'_> {
                 let ty = T::array(bound.clone(), term.ty.clone());
                 Le::new(LK::OneHot { bound, index, term }, ty, span)
             }
+            // l-inl, l-inr
+            (ExprKind::TypeApp(x, targs), [k, t]) if x.node == "inject" => {
+                let ty = self.linear_argument(env, x, targs);
+                let term = self.infer_linear(env, t);
+                let T::Sum(s) = self.metas.resolve(&ty) else { return self.no_sum(&ty, x.span) };
+                let Some(k) = self.summand(k, &s) else { return Le::error(span) };
+                self.require_linear(&term, &s.arms[k].1, Why::Operand("inject"));
+                Le::new(LK::Inject(k, Box::new(term)), ty, span)
+            }
+            // l-from-inl, l-from-inr
+            (ExprKind::Var(x), [k, t]) if x == "from_inject" && free(x) => {
+                let term = self.infer_linear(env, t);
+                self.solve();
+                let T::Sum(s) = self.metas.resolve(&term.ty) else { return self.no_sum(&term.ty, t.span) };
+                let Some(k) = self.summand(k, &s) else { return Le::error(span) };
+                Le::new(LK::FromInject(k, Box::new(term)), s.arms[k].1.clone(), span)
+            }
             (ExprKind::TypeApp(x, targs), []) if x.node == "zero" => {
                 let ty = self.linear_argument(env, x, targs);
                 Le::new(LK::Zero, ty, span)
             }
             _ => self.linear_application(env, e),
         }
+    }
+
+    fn no_sum(&mut self, ty: &T, span: Span) -> Le {
+        if *ty != T::Error {
+            let shown = self.has_type(ty);
+            self.report(Diagnostic::new(codes::PATTERN, "only a sum has summands").label(span, shown));
+        }
+        Le::error(span)
+    }
+
+    /// l-case and l-sum-elim: one arm `C p -> e` for every summand. The arms of a linear scrutinee see their payload only.
+    pub(super) fn linear_match(&mut self, env: &Env, t: &Expr, arms: &[(Pat, Expr)], span: Span) -> Le {
+        let linear = self.uses_linear(env, t).then(|| self.infer_linear(env, t));
+        let cartesian = match &linear {
+            Some(_) => None,
+            None => {
+                let inner = self.cartesian(env, "what a match inspects is Cartesian (l-case)");
+                Some(self.infer(&inner, t))
+            }
+        };
+        self.solve();
+        let ty = linear.as_ref().map(|t| &t.ty).or(cartesian.as_ref().map(|t| &t.ty)).cloned();
+        let ty = ty.unwrap_or(T::Error);
+        let T::Sum(sum) = self.metas.resolve(&ty) else { return self.no_sum(&ty, t.span) };
+        let mut found: Vec<Option<(P, Le)>> = sum.arms.iter().map(|_| None).collect();
+        for (pat, body) in arms {
+            let named = |c: &Ident| {
+                sum.summand(&c.node).or_else(|| sum.arms.iter().position(|(x, _)| **x == *c.node))
+            };
+            let PatKind::Constructor(c, payload) = &pat.node else { return self.arms_of(span) };
+            let Some(k) = named(c).filter(|k| found[*k].is_none()) else { return self.arms_of(c.span) };
+            let payload = payload.as_deref().cloned().unwrap_or(at(PatKind::Wildcard, pat.span));
+            let of = &sum.arms[k].1;
+            let (p, inner) = match linear {
+                Some(_) => {
+                    let mut inner = self.linear_scope(env);
+                    (self.linear_pattern(&mut inner, &payload, of), inner)
+                }
+                None => {
+                    let mut inner = env.clone();
+                    (self.pattern(&mut inner, &payload, of, None), inner)
+                }
+            };
+            let body = self.infer_linear(&inner, body);
+            if let Some((_, first)) = found.iter().flatten().next() {
+                let (ty, at) = (first.ty.clone(), first.span);
+                self.require_linear(&body, &ty, Why::Branch(at));
+            }
+            found[k] = Some((p, body));
+        }
+        let Some(arms) = found.into_iter().collect::<Option<Vec<(P, Le)>>>() else {
+            return self.arms_of(span);
+        };
+        let result = arms.first().map_or(T::Error, |(_, body)| body.ty.clone());
+        let kind = match (linear, cartesian) {
+            (Some(t), _) => LK::SumElim(Box::new(t), arms),
+            (None, Some(t)) => LK::Case(Box::new(t), arms),
+            (None, None) => LK::Error,
+        };
+        Le::new(kind, result, span)
+    }
+
+    fn arms_of(&mut self, span: Span) -> Le {
+        let d = Diagnostic::new(codes::PATTERN, "a linear match has one arm for every constructor");
+        self.report(
+            d.label(span, "not so here").help("write `| C p -> e` once for each, p a variable or a tuple"),
+        );
+        Le::error(span)
     }
 
     pub(super) fn linear_application(&mut self, env: &Env, e: &Expr) -> Le {

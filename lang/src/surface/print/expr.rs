@@ -16,7 +16,7 @@ impl<'s> Printer<'s> {
 
     fn level(&self, e: &ExprKind) -> Level {
         match e {
-            ExprKind::Int(k) if *k < 0 => Level::Neg,
+            ExprKind::Int(k) if *k < 0 && *k != i64::MIN => Level::Neg,
             ExprKind::Real(x) if x.is_sign_negative() && x.is_finite() => Level::Neg,
             ExprKind::Var(_)
             | ExprKind::Int(_)
@@ -60,6 +60,8 @@ impl<'s> Printer<'s> {
         let rest = Place { bar: at.bar, ..OPEN };
         match e {
             ExprKind::Var(x) => text(x),
+            // The least int is what is under its minus.
+            ExprKind::Int(k) if *k == i64::MIN => text(k.unsigned_abs().to_string()),
             ExprKind::Int(k) => text(k.to_string()),
             ExprKind::Real(x) => text(self.as_written(span).unwrap_or_else(|| real(*x))),
             ExprKind::Bool(b) => text(b.to_string()),
