@@ -38,7 +38,7 @@ pub fn show(
             let mode = if stage == Stage::Forward { Mode::Forward } else { Mode::Reverse };
             derivative(program, &def.name, mode).map(|(program, name)| text(&program.defs[&name], &program))
         }
-        Stage::Simplified => reverse_simplified(program, def, explain, &options, &text),
+        Stage::Simplified => reverse_simplified(program, def, explain, &options),
         Stage::Loops => entry_point(&file, name, wrt)
             .map(|def| to_loops(program, &def, &options).map(|proc| lang::loops::text::print(&proc)))?,
         Stage::Llvm | Stage::Asm => {
@@ -69,7 +69,6 @@ fn reverse_simplified(
     def: &core::Def,
     explain: bool,
     options: &Options,
-    text: &dyn Fn(&core::Def, &Program) -> String,
 ) -> Result<String, Fault> {
     // As when it is compiled: D of the normal form, in which functions have been applied.
     let mut program = program.clone();

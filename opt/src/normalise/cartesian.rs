@@ -116,7 +116,7 @@ impl Normaliser<'_> {
                         name,
                     ));
                 }
-                let kept = self.keep(v, &items, &[(i.clone(), Type::Int)])?;
+                let kept = self.keep_each(v, &items, &[(i.clone(), Type::Int)])?;
                 let saved: Vec<_> = kept.saved.iter().filter(|(x, _)| *x != i).cloned().collect();
                 let store = self.store(&saved, |term| wrap(items, term), &i, &bound, name)?;
                 Ok(self.family(i, bound, super::residual::Kept { saved, ..kept }, store))
@@ -214,7 +214,7 @@ impl Normaliser<'_> {
                     let t = make_loop(items, out.reify()?);
                     return Ok(self.bind(t, &Type::tuple([ty, out_ty]), name));
                 }
-                let kept = self.keep(out, &items, &[(i.clone(), Type::Int), (s.clone(), ty.clone())])?;
+                let kept = self.keep_each(out, &items, &[(i.clone(), Type::Int), (s.clone(), ty.clone())])?;
                 let saved: Vec<_> = kept.saved.iter().filter(|(x, _)| *x != i).cloned().collect();
                 let (term, elem) = Self::saved_term(&saved);
                 let store_ty = Type::array(bound.clone(), elem);

@@ -83,6 +83,19 @@ impl Normaliser<'_> {
         Ok(Kept { value, saved })
     }
 
+    /// The same for what runs many times: what it reads of the state of a loop around it is recomputed from that state.
+    pub(super) fn keep_each(
+        &mut self,
+        value: V,
+        items: &[Item],
+        locals: &[(Var, Type)],
+    ) -> Result<Kept, Error> {
+        let outer = std::mem::take(&mut self.states);
+        let kept = self.keep(value, items, locals);
+        self.states = outer;
+        kept
+    }
+
     pub(super) fn close(&mut self, v: &V, defs: &Defs, saved: &mut BTreeSet<Var>) -> Result<V, Error> {
         let mut keep_vars =
             |vars: BTreeSet<Var>| saved.extend(vars.into_iter().filter(|v| defs.contains_key(v)));
