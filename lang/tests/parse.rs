@@ -208,4 +208,10 @@ fn deep_nesting_has_an_answer() {
         codes(&format!("def f (x : {}real{}) : real = x", "(".repeat(10_000), ")".repeat(10_000))),
         ["E0108"]
     );
+    // A header that nests too deep is not parsed, whatever is in it; one before a body that does is known.
+    let header = format!("def f{}n{} (x : real) : real = x", "[".repeat(10_000), "]".repeat(10_000));
+    let (file, problems) = parse(&header);
+    assert_eq!(problems.iter().map(|d| d.code).collect::<Vec<_>>(), ["E0108"]);
+    assert_eq!(file.items[0].kind, ItemKind::Error);
+    assert!(matches!(parse(&nested("(", ")", 10_000)).0.items[0].kind, ItemKind::Def { .. }));
 }

@@ -96,8 +96,10 @@ fn item<'t>(
     let scanned = scan(tokens);
     if scanned.is_err() || garbled {
         diagnostics.extend(scanned.err());
-        // The header alone, so that uses of the definition are not reported as well.
-        let header = tokens.iter().position(|t| t.0 == Tok::Sym(Sym::Equals));
+        // The header alone, so that uses of the definition are not reported as well. One that nests too deep itself is not parsed:
+        // what the grammar does to recover takes the square of the depth.
+        let deep = |k: &usize| matches!(scan(&tokens[..=*k]), Err(d) if d.code == codes::TOO_DEEP);
+        let header = tokens.iter().position(|t| t.0 == Tok::Sym(Sym::Equals)).filter(|k| !deep(k));
         let (kind, _) = match header {
             Some(k) => grammar.item.parse(input(&tokens[..=k], end)).into_output_errors(),
             None => (None, vec![]),
