@@ -100,7 +100,7 @@ fn has_maps(t: &Tm) -> bool {
     struct Maps(bool);
     impl Mapper for Maps {
         fn term(&mut self, t: &Tm) -> Tm {
-            self.0 |= matches!(**t, Term::Diff { .. } | Term::LinLam(..) | Term::LinApp(..));
+            self.0 |= matches!(**t, Term::Diff { .. } | Term::LinLam(..) | Term::LinApp(..) | Term::Box(_));
             if self.0 { t.clone() } else { map_term(self, t) }
         }
     }
@@ -236,6 +236,8 @@ fn binders(t: &Tm, scope: &mut Scope) {
                 | Term::Detach(_)
                 | Term::LinApp(..)
                 | Term::Unread(_)
+                | Term::Box(_)
+                | Term::Unbox(..)
                 | Term::Zero(_) => {}
             }
             map_term(self, t)

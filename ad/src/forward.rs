@@ -280,11 +280,13 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             d.constant(p, ty)
         }
 
-        // λ̲z. t, t • s: constants, or derivatives not yet erased
-        Term::LinLam(..) | Term::LinApp(..) => match shared::constant(d, t) {
-            Some(constant) => constant,
-            None => return Err(d.error(Reason::NestedDerivative)),
-        },
+        // λ̲z. t, t • s, box t, unbox h: constants, or derivatives not yet erased
+        Term::LinLam(..) | Term::LinApp(..) | Term::Box(_) | Term::Unbox(..) => {
+            match shared::constant(d, t) {
+                Some(constant) => constant,
+                None => return Err(d.error(Reason::NestedDerivative)),
+            }
+        }
 
         // a value nobody reads
         Term::Unread(ty) => d.constant(Arc::new(Term::Unread(ty.primal(d.mode))), ty.clone()),

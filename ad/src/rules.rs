@@ -51,6 +51,8 @@ rules! {
     LinLam = "linear lambda",
     LinApp = "linear application",
     Unread = "unread",
+    Box = "box",
+    Unbox = "unbox",
     Zero = "zero",
 }
 
@@ -110,6 +112,8 @@ impl Rule {
             Term::LinLam(..) => Rule::LinLam,
             Term::LinApp(..) => Rule::LinApp,
             Term::Unread(_) => Rule::Unread,
+            Term::Box(_) => Rule::Box,
+            Term::Unbox(..) => Rule::Unbox,
             Term::Zero(_) => Rule::Zero,
         }
     }

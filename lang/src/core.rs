@@ -93,6 +93,10 @@ pub enum Term {
     LinApp(Tm, Tm),
     /// Some value of τ that nobody reads: what a branch not taken leaves in place of the other branch's residuals.
     Unread(Type),
+    /// box t : int, a handle of the value of t, which is kept as long as the program runs; Target only
+    Box(Tm),
+    /// unbox[τ] h : τ, the value with that handle
+    Unbox(Type, Tm),
     /// zero[τ̲] as a Cartesian value of the erased type: the structural zero (chad.md §1)
     Zero(LType),
 }

@@ -2,7 +2,7 @@
 //!
 //! Names are chosen so that nothing is shadowed: a clash gets a number. Types are written at λ, λ̲ and linear lets, and at other binders
 //! where inference could not find them. What has no place in what people write is spelled like a function: `check_index c i n e` and its
-//! kin for checks, `unread[τ]`, and for sums `sum[τ, σ]`, `inject[sum[τ, σ]] i e`, arms `In0 x`, `from_inject i e`.
+//! kin for checks, `unread[τ]`, `box t`, `unbox[τ] h`, and for sums `sum[τ, σ]`, `inject[sum[τ, σ]] i e`, arms `In0 x`, `from_inject i e`.
 
 mod linear;
 mod names;
@@ -377,6 +377,11 @@ impl Distill<'_> {
                 let mut inner = names.clone();
                 let p = self.lbinder(z, &mut inner);
                 ExprKind::LinLam(p, b(self.linear(t, &inner)))
+            }
+            Term::Box(t) => return call(var("box"), [self.term(t, names, true)]),
+            Term::Unbox(ty, t) => {
+                let unbox = some(ExprKind::TypeApp(ident("unbox"), vec![TyArg::Ty(types::ty(ty, names))]));
+                return call(unbox, [self.term(t, names, true)]);
             }
             Term::Unread(ty) => ExprKind::TypeApp(ident("unread"), vec![TyArg::Ty(types::ty(ty, names))]),
             Term::Zero(ty) => ExprKind::TypeApp(ident("zero"), vec![TyArg::Ty(types::lty(ty, names))]),

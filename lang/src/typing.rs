@@ -131,7 +131,8 @@ pub fn type_of(t: &Tm, scope: &mut Scope, program: &Program) -> Type {
             }
             other => panic!("compiler bug: linear application of {other:?}"),
         },
-        Term::Unread(ty) => ty.clone(),
+        Term::Unread(ty) | Term::Unbox(ty, _) => ty.clone(),
+        Term::Box(_) => Type::Int,
         Term::Zero(ty) => ty.erase().expect("a Cartesian zero has a first-order type"),
     }
 }

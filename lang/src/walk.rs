@@ -141,6 +141,8 @@ pub fn map_term<M: Mapper + ?Sized>(m: &mut M, t: &Tm) -> Tm {
         }
         Term::LinApp(l, t) => Term::LinApp(m.term(l), m.term(t)),
         Term::Unread(ty) => Term::Unread(m.ty(ty)),
+        Term::Box(t) => Term::Box(m.term(t)),
+        Term::Unbox(ty, t) => Term::Unbox(m.ty(ty), m.term(t)),
         Term::Zero(ty) => Term::Zero(m.lty(ty)),
     })
 }

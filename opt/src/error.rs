@@ -79,8 +79,7 @@ impl std::fmt::Display for Error {
             }
             ErrorKind::NotDifferentiable(why) => write!(f, "{why}"),
             ErrorKind::TooDeep(def) => {
-                write!(f, "how deep `{def}` calls itself is not known before the program runs: ")?;
-                write!(f, "the derivative of such recursion is not part of this version yet")
+                write!(f, "calls nest too deep where `{def}` is applied when the program is compiled")
             }
             ErrorKind::Specialisations(def, limit) => {
                 write!(f, "recursive definitions are called with more than {limit} different functions, ")?;

@@ -33,6 +33,8 @@ const BUILT_IN: &[&str] = &[
     "inject",
     "from_inject",
     "unread",
+    "box",
+    "unbox",
     "check_index",
     "check_divisor",
     "check_nonempty",

@@ -134,6 +134,21 @@ impl Machine<'_> {
                 let result = self.apply_linear(&map, arg)?;
                 dense(&result, &codomain, env, &Value::Real(N::zero()))
             }
+            Term::Box(t) => {
+                let value = self.term(t, env)?;
+                self.cost.elements += 1;
+                self.boxes.push(Box::new(value));
+                Ok(Value::Int(self.boxes.len() as i64 - 1))
+            }
+            Term::Unbox(_, t) => {
+                let handle = self.int(t, env)?;
+                self.cost.elements += 1;
+                let kept = usize::try_from(handle).ok().and_then(|k| self.boxes.get(k));
+                match kept.and_then(|kept| kept.downcast_ref::<Value<N>>()) {
+                    Some(value) => Ok(value.clone()),
+                    None => bug(format!("no value has the handle {handle}")),
+                }
+            }
             Term::Unread(_) => Ok(Value::Unread),
             Term::Zero(ty) => dense(&LinValue::Zero, &env.close().lty(ty), env, &Value::Zero),
         }

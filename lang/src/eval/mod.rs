@@ -124,6 +124,8 @@ pub(crate) struct Machine<'p> {
     /// Calls being evaluated.
     calls: u32,
     cost: Cost,
+    /// What [`crate::core::Term::Box`] keeps, by handle.
+    boxes: Vec<Box<dyn std::any::Any>>,
 }
 
 impl Machine<'_> {
@@ -148,7 +150,8 @@ fn with_machine<T: Send>(
     f: impl FnOnce(&mut Machine<'_>) -> Eval<T> + Send,
 ) -> Eval<(T, Cost)> {
     big_stack::run(|| {
-        let mut machine = Machine { program, limits, steps: 0, calls: 0, cost: Cost::default() };
+        let mut machine =
+            Machine { program, limits, steps: 0, calls: 0, cost: Cost::default(), boxes: vec![] };
         let value = f(&mut machine)?;
         Ok((value, machine.cost))
     })

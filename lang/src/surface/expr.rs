@@ -10,7 +10,7 @@ use chumsky::pratt::{infix, left, postfix, prefix, right};
 use chumsky::prelude::*;
 
 /// The names that take types and sizes in brackets: `zero[real^n]`. After any other name a `[` indexes.
-pub const TYPE_APPLIED: &[&str] = &["zero", "coproj", "onehot", "inject", "unread"];
+pub const TYPE_APPLIED: &[&str] = &["zero", "coproj", "onehot", "inject", "unread", "unbox"];
 
 fn boxed(e: Expr) -> Box<Expr> {
     Box::new(e)

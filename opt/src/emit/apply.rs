@@ -75,7 +75,7 @@ impl Emitter<'_> {
 }
 
 /// A Cartesian value as a complete linear one.
-fn lv_of(ev: &Ev) -> Lv {
+pub(super) fn lv_of(ev: &Ev) -> Lv {
     match ev {
         Ev::Scalar(o) => Lv::Scalar(*o, None),
         Ev::Slice(s) => Lv::Slice(Slice { buf: s.buf, at: s.at.clone() }),

@@ -31,7 +31,6 @@ impl Emitter<'_> {
     /// f [sizes] t1 … tk, its arrays made in `place` where they may be.
     pub(super) fn call(
         &mut self,
-        t: &Tm,
         def: &Name,
         sizes: &[Size],
         args: &[Tm],
@@ -39,31 +38,30 @@ impl Emitter<'_> {
         name: &str,
     ) -> Result<Ev, Error> {
         let (callee, d) = self.callee(def)?;
-        let ty = self.type_of(t);
-        let mut passed = self.arguments(&d, sizes, args)?;
+        let mut given = self.arguments(&d, sizes, args)?;
         let mut results = vec![];
         let mut wanted = place.map(parts).unwrap_or_default().into_iter();
-        for leaf in leaves(&ty).ok_or_else(Error::function_survives)? {
+        for leaf in leaves(&d.result).ok_or_else(Error::function_survives)? {
             let there = wanted.next().flatten().filter(|s| {
                 // Nothing of the call lies there, and it is all of a buffer.
-                s.at.is_empty() && !leaf.shape.is_empty() && !passed.iter().any(|a| names(a, s.buf))
+                s.at.is_empty() && !leaf.shape.is_empty() && !given.names(s.buf)
             });
             let slice = match there {
                 Some(slice) => slice,
                 None => {
-                    let shape = leaf.shape.iter().map(|n| self.size(n)).collect();
+                    let shape = given.shape(self, &leaf.shape)?;
                     self.local(name, leaf.scalar, shape)
                 }
             };
-            passed.push(Argument::Out(slice.buf));
+            given.passed.push(Argument::Out(slice.buf));
             results.push(slice);
         }
-        self.push(Stmt::Call { callee, args: passed });
-        let result = Ev::from_leaves(&ty, &mut results.into_iter());
+        self.push(Stmt::Call { callee, args: given.passed });
+        let result = Ev::from_leaves(&d.result, &mut results.into_iter());
         Ok(self.value_at(&result))
     }
 
-    fn callee(&self, def: &Name) -> Result<(usize, Arc<Def>), Error> {
+    pub(super) fn callee(&self, def: &Name) -> Result<(usize, Arc<Def>), Error> {
         let at = self.names.iter().position(|n| n == def);
         match (at, self.program.defs.get(def)) {
             (Some(at), Some(d)) => Ok((at, d.clone())),
@@ -78,34 +76,30 @@ impl Emitter<'_> {
     }
 
     /// Sizes, compound sizes, depth and the leaves of the arguments.
-    fn arguments(&mut self, d: &Def, sizes: &[Size], args: &[Tm]) -> Result<Vec<Argument>, Error> {
+    pub(super) fn arguments(&mut self, d: &Def, sizes: &[Size], args: &[Tm]) -> Result<Given, Error> {
         let mut values = vec![];
         for t in args {
             values.push(self.eval(t)?);
         }
-        // What the callee's shapes mention, in this procedure's terms.
-        let mut here: HashMap<Var, Size> = d.sizes.iter().cloned().zip(sizes.iter().cloned()).collect();
+        let here = d.sizes.iter().cloned().zip(sizes.iter().cloned()).collect();
+        let mut given = Given { passed: vec![], here };
         for (x, v) in d.params.iter().zip(&values) {
             if x.ty == Type::Int {
                 let k = self.supply.fresh(x.var.name.clone());
                 self.bind(&k, v.clone(), &Type::Int);
-                here.insert(x.var.clone(), Size::var(k));
+                given.here.insert(x.var.clone(), Size::var(k));
             }
         }
-        let mut passed = vec![];
         for n in sizes {
-            passed.push(Argument::Scalar(self.size(n)));
+            given.passed.push(Argument::Scalar(self.size(n)));
         }
-        for n in compound_sizes(d) {
-            let n = n.subst(&|v| here.get(v).cloned());
-            let n = n.ok_or_else(|| Error::unsupported("a size whose coefficients do not fit in 64 bits"))?;
-            passed.push(Argument::Scalar(self.size(&n)));
-        }
-        passed.push(Argument::Scalar(self.depth.unwrap_or(Operand::Int(0))));
+        let compound = given.shape(self, &compound_sizes(d))?;
+        given.passed.extend(compound.into_iter().map(Argument::Scalar));
+        given.passed.push(Argument::Scalar(self.depth.unwrap_or(Operand::Int(0))));
         for v in &values {
-            self.pass(v, &mut passed)?;
+            self.pass(v, &mut given.passed)?;
         }
-        Ok(passed)
+        Ok(given)
     }
 
     /// The leaves of a value as arguments that are read.
@@ -126,10 +120,30 @@ impl Emitter<'_> {
     }
 }
 
-fn names(a: &Argument, buf: Buf) -> bool {
-    match a {
-        Argument::Scalar(_) => false,
-        Argument::In(b) | Argument::Out(b) | Argument::Acc(b) => *b == buf,
+/// The arguments of a call so far, and what the callee's sizes are here.
+pub(super) struct Given {
+    pub passed: Vec<Argument>,
+    here: HashMap<Var, Size>,
+}
+
+impl Given {
+    /// The callee's sizes as ints of the caller.
+    pub fn shape(&self, e: &mut Emitter, sizes: &[Size]) -> Result<Vec<Operand>, Error> {
+        let mut out = vec![];
+        for n in sizes {
+            let n = n.subst(&|v| self.here.get(v).cloned());
+            let n = n.ok_or_else(|| Error::unsupported("a size whose coefficients do not fit in 64 bits"))?;
+            out.push(e.size(&n));
+        }
+        Ok(out)
+    }
+
+    /// The buffer is passed already.
+    pub fn names(&self, buf: Buf) -> bool {
+        self.passed.iter().any(|a| match a {
+            Argument::Scalar(_) => false,
+            Argument::In(b) | Argument::Out(b) | Argument::Acc(b) => *b == buf,
+        })
     }
 }
 

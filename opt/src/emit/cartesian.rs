@@ -168,7 +168,9 @@ impl Emitter<'_> {
             Term::Inject(..) | Term::Case(..) => {
                 return Err(Error::unsupported("sum types in compiled code"));
             }
-            Term::Call { def, sizes, args, .. } => self.call(t, def, sizes, args, None, name)?,
+            Term::Call { def, sizes, args, .. } => self.call(def, sizes, args, None, name)?,
+            Term::Box(t) => self.boxed(t)?,
+            Term::Unbox(ty, h) => self.unboxed(ty, h, name)?,
             Term::Lam(..) | Term::App(..) | Term::LinLam(..) | Term::Diff { .. } => {
                 return Err(Error::bug("emission of a term that is not in normal form"));
             }
@@ -267,7 +269,7 @@ impl Emitter<'_> {
                 self.copy(&v.proj(0), &place.proj(0))
             }
             Term::Call { def, sizes, args, .. } => {
-                let ev = self.call(t, def, sizes, args, Some(place), "t")?;
+                let ev = self.call(def, sizes, args, Some(place), "t")?;
                 self.copy(&ev, place)
             }
             Term::Unread(_) => Ok(()),
@@ -288,6 +290,8 @@ impl Emitter<'_> {
             | Term::Diff { .. }
             | Term::Detach(_)
             | Term::LinLam(..)
+            | Term::Box(_)
+            | Term::Unbox(..)
             | Term::Zero(_) => {
                 let ev = self.eval(t)?;
                 self.copy(&ev, place)

@@ -141,7 +141,8 @@ impl Emitter<'_> {
                 let n = self.size(bound);
                 self.linear_loop(*direction, state, init, index, n, body, d)
             }
-            LinTerm::App(..) => Err(Error::bug("a linear map that is not known at emission")),
+            // emit(f h • s, d): a call
+            LinTerm::App(l, s) => self.emit_called(l, s, d),
             LinTerm::Power(..) | LinTerm::PowerApp(..) | LinTerm::Tensor(..) | LinTerm::TensorElim { .. } => {
                 Err(Error::function_survives())
             }

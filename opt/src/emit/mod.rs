@@ -11,13 +11,17 @@
 //! | [`apply`] | a linear map applied to a value |
 //! | [`call`] | procedures, and calls of them |
 //! | [`inplace`] | linear loops whose state stays in its buffer |
+//! | [`called_map`] | procedures of linear maps, and their application |
+//! | [`boxes`] | what outlives a call |
 //! | [`update`] | updates of arrays in place |
 //! | [`alias`] | when a linear variable's accumulator is a part of the destination |
 
 mod alias;
 mod apply;
+mod boxes;
 mod branch;
 mod call;
+mod called_map;
 mod cartesian;
 mod cell;
 mod destination;
@@ -46,7 +50,11 @@ use std::collections::{HashMap, HashSet};
 /// order of their first appearance. Shapes are fixed at entry, so the caller passes their values.
 pub fn compound_sizes(def: &Def) -> Vec<Size> {
     let mut out: Vec<Size> = vec![];
-    let types = def.params.iter().map(|p| &p.ty).chain([&def.result]);
+    let result = match &def.result {
+        Type::Lin(from, to) => Type::tuple([from, to].into_iter().filter_map(|t| t.erase())),
+        data => data.clone(),
+    };
+    let types = def.params.iter().map(|p| &p.ty).chain([&result]);
     for n in types.filter_map(leaves).flatten().flat_map(|leaf| leaf.shape) {
         if n.as_constant().is_none() && n.as_var().is_none() && !out.contains(&n) {
             out.push(n);
@@ -128,6 +136,11 @@ fn procedure(
                 e.bind(&p.var, ev, &p.ty);
             }
         }
+    }
+    if let Type::Lin(from, to) = &def.result {
+        e.linear_body(def, from, to)?;
+        e.proc.body = e.blocks.pop().expect("the procedure's block");
+        return Ok(e.proc);
     }
     let mut outs = vec![];
     for (k, leaf) in leaves(&def.result).ok_or_else(Error::function_survives)?.into_iter().enumerate() {

@@ -7,7 +7,7 @@
 use super::place::Ev;
 use super::{Emitter, Error};
 use lang::core::{Binder, Term, Tm};
-use lang::loops::Buf;
+use lang::loops::{Buf, BufKind};
 use lang::name::Var;
 use lang::types::Type;
 use lang::walk::free_vars;
@@ -42,7 +42,9 @@ impl Emitter<'_> {
 
     /// The value made by a let may be overwritten, as far as its buffers are new.
     pub fn own(&mut self, ev: &Ev, mark: usize) {
-        self.spare.extend(buffers(ev).into_iter().filter(|b| b.0 as usize >= mark));
+        let own = |b: &Buf| b.0 as usize >= mark && self.proc.info(*b).kind == BufKind::Local;
+        let bufs: Vec<Buf> = buffers(ev).into_iter().filter(own).collect();
+        self.spare.extend(bufs);
     }
 
     /// `let x = t in rest` for a t that may work in place: an update, or a branch of updates.

@@ -28,28 +28,23 @@ pub enum Shape {
 /// Takes arguments apart.
 pub struct Abstraction<'n, 'p> {
     n: &'n Normaliser<'p>,
-    /// The sizes given: those of the definition, then what else types and functions mention.
+    /// The sizes that types and functions mention.
     pub sizes: Vec<Size>,
     /// The data given.
     pub data: Vec<V>,
-    /// Sizes from here on are compared: those of the definition stand apart, being its own.
-    own: usize,
 }
 
 impl<'n, 'p> Abstraction<'n, 'p> {
-    pub fn new(n: &'n Normaliser<'p>, sizes: &[Size]) -> Abstraction<'n, 'p> {
-        Abstraction { n, sizes: sizes.to_vec(), data: vec![], own: sizes.len() }
+    pub fn new(n: &'n Normaliser<'p>) -> Abstraction<'n, 'p> {
+        Abstraction { n, sizes: vec![], data: vec![] }
     }
 
     fn number(&mut self, n: &Size) -> usize {
-        let known = self.sizes[self.own..].iter().position(|m| m == n);
-        known.map_or_else(
-            || {
-                self.sizes.push(n.clone());
-                self.sizes.len() - 1
-            },
-            |k| k + self.own,
-        )
+        let known = self.sizes.iter().position(|m| m == n);
+        known.unwrap_or_else(|| {
+            self.sizes.push(n.clone());
+            self.sizes.len() - 1
+        })
     }
 
     /// The type with its sizes numbered.
@@ -119,16 +114,20 @@ fn number_var(k: usize) -> Size {
     Size::var(Var { name: "size".into(), id: k as u32 })
 }
 
-/// Puts arguments together from parameters.
+/// Puts arguments together from parameters, the ints first that stand for the numbered sizes.
 pub struct Rebuild<'n, 'p, 's> {
     n: &'n mut Normaliser<'p>,
     sizes: &'s [Var],
     pub params: Vec<Binder>,
+    /// Their values.
+    pub given: Vec<V>,
 }
 
 impl<'n, 'p, 's> Rebuild<'n, 'p, 's> {
     pub fn new(n: &'n mut Normaliser<'p>, sizes: &'s [Var]) -> Rebuild<'n, 'p, 's> {
-        Rebuild { n, sizes, params: vec![] }
+        let params = sizes.iter().map(|k| Binder::new(k.clone(), Type::Int)).collect();
+        let given = sizes.iter().map(|k| V::Int(Size::var(k.clone()))).collect();
+        Rebuild { n, sizes, params, given }
     }
 
     /// The type with numbers replaced by the definition's sizes.
@@ -161,7 +160,9 @@ impl<'n, 'p, 's> Rebuild<'n, 'p, 's> {
     fn param(&mut self, ty: Type, name: &str) -> V {
         let x = self.n.var(name, &ty);
         self.params.push(Binder::new(x.clone(), ty.clone()));
-        self.n.taken_apart(&x, &ty)
+        let v = self.n.taken_apart(&x, &ty);
+        self.given.push(v.clone());
+        v
     }
 
     /// A parameter that is data by its declaration.
@@ -188,10 +189,10 @@ impl<'n, 'p, 's> Rebuild<'n, 'p, 's> {
                 V::Fn(Rc::new(FnClosure { param: x.clone(), body: body.clone(), env }))
             }
             Shape::Choice(a, b) => {
-                let c = self.n.var("c", &Type::Bool);
-                self.params.push(Binder::new(c.clone(), Type::Bool));
+                let c = self.param(Type::Bool, "c");
+                let c = c.reify().expect("a bool is data");
                 let (a, b) = (self.value(a, name), self.value(b, name));
-                V::Choice(lang::core::make::var(&c), Rc::new(a), Rc::new(b))
+                V::Choice(c, Rc::new(a), Rc::new(b))
             }
         }
     }

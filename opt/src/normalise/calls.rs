@@ -3,6 +3,7 @@
 //! with (closure conversion: the data that functions capture become parameters).
 
 use super::abstraction::{Abstraction, Rebuild, Shape};
+use super::called_map::CalledMap;
 use super::value::{Env, V};
 use super::{CALL_LIMIT, Normaliser};
 use crate::Error;
@@ -18,24 +19,42 @@ use std::sync::Arc;
 pub const SPECIALISATION_LIMIT: usize = 200;
 
 /// A definition at the types and functions that it is called with.
-pub struct Specialised {
+pub(super) struct Specialised {
     def: Name,
     shapes: Vec<Shape>,
     pub name: Name,
-    /// Sizes and data parameters, as in the definition in normal form.
+    /// Sizes and data parameters, as in the definition in normal form, and the parameters' values.
     pub sizes: Vec<Var>,
     pub params: Vec<Binder>,
+    given: Vec<V>,
+    /// Of the definition in normal form: a linear map in the result is the handle of its residuals there.
     pub result: Type,
+    pub map: Option<CalledMap>,
+    /// The parameters that a call of itself does not pass on as they are.
+    not_constant: BTreeSet<usize>,
+    number: usize,
     /// Its normal form is there.
     done: bool,
     /// The other specialisations that it calls.
     calls: BTreeSet<Name>,
 }
 
+impl Specialised {
+    /// Which parameters are the same in all calls that a call makes of itself, as far as is known.
+    fn constant(&self) -> Vec<bool> {
+        let before = self.map.as_ref().map(|m| m.constant.clone()).unwrap_or_default();
+        before.iter().enumerate().map(|(k, c)| *c && !self.not_constant.contains(&k)).collect()
+    }
+
+    fn changed(&self) -> bool {
+        self.map.as_ref().is_some_and(|m| m.constant != self.constant())
+    }
+}
+
 /// What is known of the calls of a program.
 #[derive(Default)]
-pub struct Calls {
-    made: Vec<Specialised>,
+pub(super) struct Calls {
+    pub made: Vec<Specialised>,
     /// How many names have been given to the specialisations of a definition.
     names: HashMap<Name, usize>,
     /// Whether a definition may call itself.
@@ -61,8 +80,7 @@ impl Normaliser<'_> {
             values.push(self.term(a, env, &x.var.name)?);
         }
         let types: Vec<Type> = types.iter().map(|t| self.ty(t, env)).collect::<Result<_, _>>()?;
-        // What is differentiated is applied when the program is compiled.
-        if self.unrolled == 0 && self.is_recursive(def) {
+        if self.is_recursive(def) {
             return self.call_at_run_time(&d, &types, &sizes, &values, name);
         }
         if self.depth >= CALL_LIMIT {
@@ -109,7 +127,7 @@ impl Normaliser<'_> {
         values: &[V],
         name: &str,
     ) -> Result<V, Error> {
-        let mut a = Abstraction::new(self, sizes);
+        let mut a = Abstraction::new(self);
         let mut shapes = vec![];
         for t in types {
             shapes.push(Shape::Data(a.ty(t)));
@@ -117,62 +135,76 @@ impl Normaliser<'_> {
         for (x, v) in d.params.iter().zip(values) {
             shapes.push(a.shape(v, x.ty.first_order().then_some(&x.ty))?);
         }
-        let Abstraction { sizes, data, .. } = a;
+        // What else types and functions mention are int parameters, before the others.
+        let more = a.sizes.iter().cloned().map(V::Int);
+        let data: Vec<V> = more.chain(std::mem::take(&mut a.data)).collect();
+        let extra = a.sizes.len();
         let at = match self.calls.made.iter().position(|s| s.name == d.name) {
             Some(at) => at,
             None => match self.calls.made.iter().position(|s| s.def == d.name && s.shapes == shapes) {
                 Some(at) => at,
-                None => self.specialise(d, sizes.len(), types.len(), shapes)?,
+                None => self.specialise(d, types.len(), extra, shapes)?,
             },
         };
+        self.note_call(at, &data)?;
         let s = &self.calls.made[at];
-        let name_of = s.name.clone();
-        self.callers.last_mut().map(|c| c.insert(name_of.clone()));
         // The result's type mentions sizes and int parameters.
         let mut given = Env::default();
         given.vars.extend(s.sizes.iter().cloned().zip(sizes.iter().cloned().map(V::Int)));
         given.vars.extend(s.params.iter().map(|p| p.var.clone()).zip(data.iter().cloned()));
-        let result = s.result.clone();
+        let (result, map, name_of) = (s.result.clone(), s.map.clone(), s.name.clone());
         let result = self.ty(&result, &given)?;
         let args = data.iter().map(V::reify).collect::<Result<_, _>>()?;
-        let call = Term::Call { def: name_of, types: vec![], sizes, args };
-        Ok(self.bind(Arc::new(call), &result, name))
+        let call = Term::Call { def: name_of, types: vec![], sizes: sizes.to_vec(), args };
+        let value = self.bind(Arc::new(call), &result, name);
+        match map {
+            None => Ok(value),
+            Some(map) => self.with_map(at, &map, value, sizes, &data, &given),
+        }
     }
 
     /// The normal form of a definition at these shapes of its type arguments and arguments; gives its number.
     fn specialise(
         &mut self,
         d: &Arc<Def>,
-        sizes: usize,
         types: usize,
+        extra: usize,
         shapes: Vec<Shape>,
     ) -> Result<usize, Error> {
         if self.calls.made.len() >= SPECIALISATION_LIMIT {
             return Err(Error::specialisations(&source(&d.name), SPECIALISATION_LIMIT));
         }
-        let count = self.calls.names.entry(d.name.clone()).or_insert(0);
-        *count += 1;
-        let number = if *count == 1 { String::new() } else { count.to_string() };
-        let name: Name = format!("{}'rec{number}", d.name).into();
         let at = self.calls.made.len();
-        self.callers.push(BTreeSet::new());
-        let operator = self.operator.take();
-        let depth = std::mem::take(&mut self.depth);
+        let (operator, depth) = (self.operator.take(), std::mem::take(&mut self.depth));
         // Whoever differentiates it must still see what is detached.
         self.operands += 1;
-        let found = self.region(|n| {
-            let (d, env) = n.signature(d, name, sizes, types, shapes)?;
-            n.term(&d.body, &env, "result")
-        });
+        let (v, items) = loop {
+            self.callers.push(BTreeSet::new());
+            let found = self.region(|n| {
+                let (d, env) = n.signature(at, d, types, extra, &shapes)?;
+                n.term(&d.body, &env, "result")
+            });
+            let calls = self.callers.pop().unwrap_or_default();
+            let found = found?;
+            let s = &mut self.calls.made[at];
+            s.calls = calls;
+            if !s.changed() {
+                break found;
+            }
+            // It passes on something else than we thought: once more, without what was made of that.
+            self.calls.made.truncate(at + 1);
+        };
         self.operands -= 1;
         (self.depth, self.operator) = (depth, operator);
-        let calls = self.callers.pop().unwrap_or_default();
-        let (v, items) = found?;
-        let body = super::wrap(items, v.reify()?);
-        let s = &mut self.calls.made[at];
-        (s.done, s.calls) = (true, calls);
-        let signature = Def::clone(&self.program.defs[&s.name]);
-        self.finish(Def { body, ..signature });
+        self.calls.made[at].done = true;
+        let signature = Def::clone(&self.program.defs[&self.calls.made[at].name]);
+        match self.calls.made[at].map.clone() {
+            None => {
+                let body = super::wrap(items, v.reify()?);
+                self.finish(Def { body, ..signature });
+            }
+            Some(map) => self.finish_with_map(at, &map, signature, v, items)?,
+        }
         Ok(at)
     }
 
@@ -180,15 +212,15 @@ impl Normaliser<'_> {
     /// sees.
     fn signature(
         &mut self,
+        at: usize,
         d: &Def,
-        name: Name,
-        sizes: usize,
         types: usize,
-        shapes: Vec<Shape>,
+        extra: usize,
+        shapes: &[Shape],
     ) -> Result<(Def, Env), Error> {
-        let like = |k: usize| d.sizes.get(k).map_or("n".into(), |n| n.name.clone());
-        let sizes: Vec<Var> = (0..sizes).map(|k| self.var(&like(k), &Type::Int)).collect();
-        let mut r = Rebuild::new(self, &sizes);
+        let sizes: Vec<Var> = d.sizes.iter().map(|n| self.var(&n.name, &Type::Int)).collect();
+        let extra: Vec<Var> = (0..extra).map(|_| self.var("n", &Type::Int)).collect();
+        let mut r = Rebuild::new(self, &extra);
         let instances: Vec<Type> = shapes[..types].iter().map(|s| r.instance(s)).collect();
         let (d, named) = instance(d, &instances);
         let mut env = Env::default();
@@ -201,15 +233,44 @@ impl Normaliser<'_> {
             };
             env.vars.insert(x.var.clone(), v);
         }
-        let params = r.params;
+        let Rebuild { params, given, .. } = r;
         let result = self.ty(&d.result, &env)?;
-        if !result.first_order() {
-            return Err(Error::unsupported("a recursive definition whose result holds a function"));
-        }
         let known = |n: &Var| sizes.contains(n) || params.iter().any(|p| p.var == *n);
         if !super::residual::type_vars(&result).iter().all(known) {
             return Err(Error::unsupported("a recursive definition whose result has a size of its own"));
         }
+        let old = (self.calls.made.len() > at).then(|| self.calls.made.remove(at));
+        let (result, map, kind) = match &result {
+            _ if result.first_order() => (result, None, "rec"),
+            Type::Tuple(ts)
+                if let [data, Type::Lin(from, to)] = &ts[..]
+                    && data.first_order() =>
+            {
+                let constant = match &old {
+                    Some(old) => old.constant(),
+                    None => params.iter().map(|p| p.ty != Type::Int).collect(),
+                };
+                let (from, to) = ((**from).clone(), (**to).clone());
+                let result = Type::tuple([data.clone(), Type::Int]);
+                (result, Some(CalledMap { name: "".into(), from, to, constant }), "aug")
+            }
+            _ => return Err(Error::unsupported("a recursive definition whose result holds a function")),
+        };
+        let number = match &old {
+            Some(old) => old.number,
+            None => {
+                let count = self.calls.names.entry(d.name.clone()).or_insert(0);
+                *count += 1;
+                *count
+            }
+        };
+        let named = |kind: &str| -> Name {
+            // The source's name is what stands before the first 'rec.
+            let rec = if d.name.contains("'rec") || kind == "rec" { "" } else { "'rec" };
+            let number = if number == 1 { String::new() } else { number.to_string() };
+            format!("{}{rec}'{kind}{number}", d.name).into()
+        };
+        let (name, map) = (named(kind), map.map(|m| CalledMap { name: named("lin"), ..m }));
         let signature = Def {
             name: name.clone(),
             types: vec![],
@@ -220,13 +281,45 @@ impl Normaliser<'_> {
             supply: Supply::default(),
         };
         self.program.defs.insert(name.clone(), Arc::new(signature));
-        let (def, calls) = (d.name.clone(), BTreeSet::new());
-        self.calls.made.push(Specialised { def, shapes, name, sizes, params, result, done: false, calls });
+        let s = Specialised {
+            def: d.name.clone(),
+            shapes: shapes.to_vec(),
+            name,
+            sizes,
+            params,
+            given,
+            result,
+            map,
+            not_constant: BTreeSet::new(),
+            number,
+            done: false,
+            calls: BTreeSet::new(),
+        };
+        self.calls.made.insert(at, s);
+        if let Some(map) = self.calls.made[at].map.clone() {
+            self.declare_map(at, &map);
+        }
         Ok((d, env))
     }
 
+    /// The call of a specialisation is noted; if that is not complete, so is what it is not given unchanged.
+    fn note_call(&mut self, at: usize, data: &[V]) -> Result<(), Error> {
+        let name = self.calls.made[at].name.clone();
+        self.callers.last_mut().map(|c| c.insert(name));
+        let s = &mut self.calls.made[at];
+        if s.done || s.map.is_none() {
+            return Ok(());
+        }
+        for (k, (v, own)) in data.iter().zip(&s.given).enumerate() {
+            if v.reify()? != own.reify()? {
+                s.not_constant.insert(k);
+            }
+        }
+        Ok(())
+    }
+
     /// A definition in normal form is complete.
-    fn finish(&mut self, def: Def) {
+    pub(super) fn finish(&mut self, def: Def) {
         let mut supply = Supply { next: self.counter.get() };
         let body = crate::prune::prune(&crate::pull::pull(&def.body, &mut supply));
         self.counter.set(supply.next);

@@ -294,6 +294,10 @@ impl Normaliser<'_> {
                 let map = map.term();
                 Ok(self.bind(make::lin_app(map, a.reify()?), &ty, name))
             }
+            // Only complete definitions have them, which are not normalised again.
+            Term::Box(_) | Term::Unbox(..) => {
+                Err(Error::unsupported("a box outside of what a derivative keeps"))
+            }
             Term::Unread(ty) => {
                 let ty = self.ty(ty, env)?;
                 Ok(self.bind(Arc::new(Term::Unread(ty.clone())), &ty, name))
@@ -466,13 +470,11 @@ impl Normaliser<'_> {
         let ty = x.ty()?;
         let p = self.var("x", &ty);
         self.operands += 1;
-        self.unrolled += 1;
         let region = self.region(|n| {
             let pv = n.taken_apart(&p, &ty);
             n.apply(f, pv, "y")
         });
         self.operands -= 1;
-        self.unrolled -= 1;
         let (v, items) = region?;
         if !v.is_data() {
             return Err(Error::not_first_order(site.clone()));

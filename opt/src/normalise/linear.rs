@@ -60,6 +60,9 @@ impl Normaliser<'_> {
                 Ok(LV::Term(make::scale(a, self.reify_lin(&lv)), LType::Real))
             }
             LinTerm::App(l, s) => {
+                if let Some(lv) = self.apply_called(l, s, env)? {
+                    return Ok(lv);
+                }
                 let l = self.term(l, env, "l")?;
                 let s = self.lin(s, env)?;
                 self.lin_apply(&l, s)

@@ -9,6 +9,7 @@
 //! point that asks for a map). Calls are of recursive definitions only, specialised and in normal form themselves ([`calls`]).
 
 mod abstraction;
+mod called_map;
 mod calls;
 mod cartesian;
 mod environment;
@@ -69,8 +70,6 @@ pub struct Normaliser<'p> {
     callers: Vec<BTreeSet<Name>>,
     /// Operands of differentiation operators that we are in: there `detach` still has a meaning.
     operands: usize,
-    /// Operands of differentiation operators in which calls are applied, recursive ones too.
-    unrolled: usize,
     /// Lets made so far: the limit on the growth of the program.
     made: usize,
     /// Functions applied so far.
@@ -133,7 +132,6 @@ impl<'p> Normaliser<'p> {
             depth: 0,
             callers: vec![],
             operands: 0,
-            unrolled: 0,
             made: 0,
             applied: 0,
         }

@@ -31,6 +31,12 @@ pub struct Kept {
     pub saved: Vec<(Var, Type)>,
 }
 
+/// What a map needs of its surroundings: variables to keep, and lets that compute others from them.
+pub(super) struct Residuals {
+    pub kept: Vec<(Var, Type)>,
+    pub recomputed: Vec<Item>,
+}
+
 /// A linear map in normal form: λ̲z. t.
 pub struct Forced {
     pub param: LBinder,
@@ -205,6 +211,40 @@ impl Normaliser<'_> {
         }
     }
 
+    /// What a map needs of the definition that gives it: what is kept, and what is computed again from that. Reading an array is not, lest the
+    /// whole array be kept for it.
+    pub(super) fn residuals(
+        &self,
+        param: &LBinder,
+        body: &lang::target::Lin,
+        defs: &BTreeMap<Var, (Type, Option<Tm>)>,
+    ) -> Residuals {
+        let outside = |a: &Term| matches!(a, Term::Var(a) if !defs.contains_key(a));
+        let again = |t: &Term| match t {
+            Term::Index(a, ..) | Term::Proj(a, _) => outside(a),
+            t => self.is_cheap(t),
+        };
+        let mut needed = walk::free_vars_lin(body);
+        needed.extend(ltype_vars(&param.ty));
+        let mut recomputed = vec![];
+        let mut kept = BTreeSet::new();
+        // Later variables are defined from earlier ones.
+        while let Some(x) = needed.pop_last() {
+            let Some((ty, def)) = defs.get(&x) else { continue };
+            needed.extend(type_vars(ty));
+            match def {
+                Some(t) if again(t) => {
+                    needed.extend(walk::free_vars(t));
+                    recomputed.push(Item::Let(Binder::new(x, ty.clone()), t.clone()));
+                }
+                _ => drop(kept.insert(x)),
+            }
+        }
+        recomputed.reverse();
+        let kept = kept.into_iter().map(|x| (x.clone(), defs[&x].0.clone())).collect();
+        Residuals { kept, recomputed }
+    }
+
     pub(super) fn is_map(&self, v: &V) -> bool {
         match v {
             V::Lin(_) => true,
@@ -241,6 +281,8 @@ impl Normaliser<'_> {
             | Term::LinLam(..)
             | Term::LinApp(..)
             | Term::Unread(_)
+            | Term::Box(_)
+            | Term::Unbox(..)
             | Term::Zero(_) => false,
         }
     }

@@ -28,6 +28,7 @@ fn block(p: &Proc, stmts: &mut Block) {
         }
         walk::blocks_mut(s).into_iter().for_each(|b| block(p, b));
     }
+    kept_early(p, stmts);
     let mut k = 0;
     while k < stmts.len() {
         if let Stmt::Copy { dst, src } = stmts[k]
@@ -46,6 +47,23 @@ fn block(p: &Proc, stmts: &mut Block) {
         k += 1;
     }
     element_by_element(p, stmts);
+}
+
+/// A buffer of the region comes to life as early as the local one that is copied into it.
+fn kept_early(p: &Proc, stmts: &mut Block) {
+    let mut k = 0;
+    while k < stmts.len() {
+        if let Stmt::Copy { dst, src } = stmts[k]
+            && same_shape(p, dst, src)
+            && let Some(r) =
+                stmts[..k].iter().position(|s| matches!(s, Stmt::Reserve { buf, .. } if *buf == dst))
+            && let Some(a) = stmts[..r].iter().position(|s| matches!(s, Stmt::Alloc { buf } if *buf == src))
+        {
+            let reserve = stmts.remove(r);
+            stmts.insert(a, reserve);
+        }
+        k += 1;
+    }
 }
 
 /// Local buffers of this block that are made by `to[i] = from[i]`, wherever that stands: they are the other buffer, if that is not written from there on
@@ -146,7 +164,8 @@ fn same_shape(p: &Proc, a: Buf, b: Buf) -> bool {
 
 /// (the local buffer that goes, the one that stands for it) for the copy at `k`.
 fn one_of(stmts: &Block, k: usize, dst: Buf, src: Buf) -> Option<(Buf, Buf)> {
-    let alloc = |of: Buf| stmts[..k].iter().position(|s| matches!(s, Stmt::Alloc { buf } if *buf == of));
+    let brought = |of: Buf| stmts[..k].iter().position(|s| walk::brings(s) == Some(of));
+    let alloc = |of: Buf| brought(of).filter(|at| matches!(stmts[*at], Stmt::Alloc { .. }));
     let touches = |of: Buf, range: std::ops::Range<usize>, writes_only: bool| {
         let mut found = false;
         for s in &stmts[range] {
@@ -159,7 +178,7 @@ fn one_of(stmts: &Block, k: usize, dst: Buf, src: Buf) -> Option<(Buf, Buf)> {
     let end = stmts.len();
     if let Some(a) = alloc(src)
         // The other must be there when this one comes to life.
-        && alloc(dst).is_none_or(|d| d < a)
+        && brought(dst).is_none_or(|d| d < a)
         && !touches(src, k + 1..end, false)
         && in_place(&stmts[a..k], src, dst)
     {

@@ -247,7 +247,7 @@ impl Simplifier<'_> {
             Term::Build { .. } | Term::Array(..) | Term::Sum { .. } | Term::Extremum { .. } => self.opaque(t),
             Term::Loop { .. } | Term::While { .. } | Term::Argsort(_) | Term::Check { .. } => self.opaque(t),
             Term::Call { .. } | Term::Diff { .. } | Term::Detach(_) | Term::LinApp(..) => self.opaque(t),
-            Term::Unread(_) | Term::Zero(_) => self.opaque(t),
+            Term::Unread(_) | Term::Zero(_) | Term::Box(_) | Term::Unbox(..) => self.opaque(t),
             Term::LinLam(z, body) => {
                 let body = self.linear_region(body);
                 self.code(Tree::C(make::lin_lam(z.clone(), body)))
@@ -328,6 +328,11 @@ impl Simplifier<'_> {
             }
             LinTerm::Coproj { .. } | LinTerm::EnvProj { .. } | LinTerm::Power(..) | LinTerm::PowerApp(..) => {
                 self.linear_opaque(t)
+            }
+            // The map that a call gives is applied where it is called.
+            LinTerm::App(l, s) if matches!(**l, Term::Call { .. }) => {
+                let (l, s) = (map_term(self, l), self.linear_region(s));
+                self.code(Tree::L(lang::target::make::app(l, s)))
             }
             LinTerm::Tensor(..) | LinTerm::TensorElim { .. } | LinTerm::App(..) | LinTerm::If(..) => {
                 self.linear_opaque(t)

@@ -245,6 +245,7 @@ impl Mapper for Binders {
             | Term::Call { .. }
             | Term::Diff { .. } => map_term(self, t),
             Term::Detach(_) | Term::LinApp(..) | Term::Unread(_) | Term::Zero(_) => map_term(self, t),
+            Term::Box(_) | Term::Unbox(..) => map_term(self, t),
         }
     }
     fn lin(&mut self, t: &Lin) -> Lin {

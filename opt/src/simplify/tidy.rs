@@ -118,7 +118,7 @@ impl Mapper for Uses {
             Term::Prim(..) | Term::Index(..) | Term::Update { .. } | Term::Array(..) => {
                 map_term(self, t);
             }
-            Term::Argsort(_) | Term::Call { .. } => {
+            Term::Argsort(_) | Term::Call { .. } | Term::Box(_) | Term::Unbox(..) => {
                 map_term(self, t);
             }
             Term::Diff { .. } | Term::Detach(_) | Term::LinApp(..) | Term::Unread(_) | Term::Zero(_) => {

@@ -147,6 +147,24 @@ pub const ROWS: &[Row] = &[
         }),
         doc: "the value, with zero derivative",
     },
+    Row {
+        name: "box",
+        header: "['a] (x : 'a) : int",
+        body: Core(|_, g| {
+            Arc::new(Term::Box(g.args.into_iter().next().unwrap_or_else(lang::core::make::unit)))
+        }),
+        doc: "a handle of the value, which is kept as long as the program runs: how a derivative of a recursion is written, not for programs",
+    },
+    Row {
+        name: "unbox",
+        header: "['a] (handle : int) : 'a",
+        body: Core(|_, g| {
+            let handle = g.args.into_iter().next().unwrap_or_else(lang::core::make::unit);
+            let ty = g.types.into_iter().next().unwrap_or_else(lang::types::Type::unit);
+            Arc::new(Term::Unbox(ty, handle))
+        }),
+        doc: "the value with that handle, of the type written `unbox[τ] h`",
+    },
 ];
 
 /// i < n as a loop's shape: `loop s = init for i < n do body`.

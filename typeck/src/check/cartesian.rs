@@ -215,6 +215,24 @@ impl Checker<'_> {
                 self.expect(ctx, t, "the argument", &from, &here)?;
                 Ok(to)
             }
+            // t : τ, first-order   ⟹   int
+            Term::Box(t) => {
+                if self.language == Language::Core {
+                    return here.fail("a box in Core");
+                }
+                match self.term(ctx, t)? {
+                    ty if ty.first_order() => Ok(Type::Int),
+                    other => here.fail(format!("a box of {other:?}")),
+                }
+            }
+            // h : int   ⟹   τ, first-order
+            Term::Unbox(ty, t) => {
+                if self.language == Language::Core || !ty.first_order() {
+                    return here.fail(format!("{ty:?} out of a box"));
+                }
+                self.expect(ctx, t, "the handle", &Type::Int, &here)?;
+                self.well_formed(ctx, ty, &here)
+            }
             Term::Unread(ty) => self.well_formed(ctx, ty, &here),
             Term::Zero(ty) => match self.well_formed_lin(ctx, ty, &here)?.erase() {
                 Some(ty) => Ok(ty),
@@ -362,6 +380,8 @@ fn rule_of(t: &Arc<Term>) -> Rule {
         Term::LinLam(..) => Rule::LinLam,
         Term::LinApp(..) => Rule::LinApp,
         Term::Unread(_) => Rule::Unread,
+        Term::Box(_) => Rule::Box,
+        Term::Unbox(..) => Rule::Unbox,
         Term::Zero(_) => Rule::Zero,
     }
 }

@@ -48,6 +48,8 @@ rules! {
     LinLam = "l-lam",
     LinApp = "linear-application",
     Unread = "unread",
+    Box = "box",
+    Unbox = "unbox",
     Zero = "zero",
     // Γ; Δ̲ ⊢ t : τ̲
     LVar = "l-var",

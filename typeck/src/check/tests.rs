@@ -143,6 +143,8 @@ fn accepted(v: &Vars) -> Vec<(Tm, Type)> {
         (Arc::new(Term::Detach(real(1.0))), Type::Real),
         (lin_app(lin_lam(LBinder::new(v.z.clone(), LType::Real), l::var(&v.z)), real(1.0)), Type::Real),
         (Arc::new(Term::Unread(v.vector())), v.vector()),
+        (Arc::new(Term::Box(var(&v.xs.var))), Type::Int),
+        (Arc::new(Term::Unbox(v.vector(), var(&v.n))), v.vector()),
         (Arc::new(Term::Zero(v.vector_lin())), v.vector()),
         (lam(y.clone(), var(&y.var)), Type::fun(Type::Real, Type::Real)),
     ]
@@ -233,6 +235,9 @@ fn rejected(v: &Vars) -> Vec<(Rule, Tm)> {
         (Rule::LinApp, lin_app(real(1.0), real(1.0))),
         (Rule::LinLam, lin_lam(LBinder::new(v.z.clone(), LType::Param("a".into())), l::var(&v.z))),
         (Rule::Unread, Arc::new(Term::Unread(Type::Param("a".into())))),
+        (Rule::Box, Arc::new(Term::Box(lam(x.clone(), var(&x.var))))),
+        (Rule::Unbox, Arc::new(Term::Unbox(Type::Real, real(1.0)))),
+        (Rule::Unbox, Arc::new(Term::Unbox(Type::fun(Type::Real, Type::Real), int(1)))),
         (Rule::Zero, Arc::new(Term::Zero(power))),
     ]
 }
