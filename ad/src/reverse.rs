@@ -324,13 +324,14 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             d.constant(p, ty)
         }
 
-        // λ̲z. t, t • s, box t, unbox h: constants, or derivatives not yet erased
-        Term::LinLam(..) | Term::LinApp(..) | Term::Box(_) | Term::Unbox(..) => {
-            match shared::constant(d, t) {
-                Some(constant) => constant,
-                None => return Err(d.error(Reason::NestedDerivative)),
-            }
-        }
+        // λ̲z. t, t • s, box t: constants, or derivatives not yet erased
+        Term::LinLam(..) | Term::LinApp(..) | Term::Box(_) => match shared::constant(d, t) {
+            Some(constant) => constant,
+            None => return Err(d.error(Reason::NestedDerivative)),
+        },
+
+        // unbox h: what is in the box may be active, which a handle does not show
+        Term::Unbox(..) => return Err(d.error(Reason::NestedDerivative)),
 
         // a value nobody reads
         Term::Unread(ty) => d.constant(Arc::new(Term::Unread(ty.primal(d.mode))), ty.clone()),

@@ -3,7 +3,7 @@
 mod common;
 use common::*;
 use lang::core::make::{app, bool, if_, int, lin_app, lin_lam, prim, proj, real, tuple, update};
-use lang::core::{Extremum, Program, Term};
+use lang::core::{Extremum, Program, Term, Tm};
 use lang::diag::Failure;
 use lang::eval::Value;
 use lang::prim::{Prim, Scalar};
@@ -329,6 +329,20 @@ fn the_rest() {
     }));
 }
 
+/// What is active is not put into a box, nor taken out of one: a handle has no derivative.
+#[test]
+fn boxes() {
+    let rejected = |build: fn(Tm) -> Tm| {
+        let case = program(vec![REAL], vec![r(3.0)], REAL, |_, x| build(x[0].clone()));
+        for mode in [Mode::Forward, Mode::Reverse] {
+            let derived = ad::derive(&mut case.program.clone(), &"f".into(), mode);
+            assert_eq!(derived.map_err(|e| e.reason), Err(ad::Reason::NestedDerivative));
+        }
+    };
+    rejected(|x| proj(tuple([x.clone(), Arc::new(Term::Box(x))]), 0));
+    rejected(|x| mul(x, Arc::new(Term::Unbox(REAL, int(0)))));
+}
+
 /// Which of D's rules the programs above do not use.
 #[test]
 fn every_rule() {
@@ -345,6 +359,7 @@ fn every_rule() {
     the_rest();
     functions();
     nested();
+    boxes();
     let unused: Vec<_> = [Mode::Forward, Mode::Reverse]
         .into_iter()
         .flat_map(|mode| ad::rules::Rule::ALL.iter().map(move |rule| (mode, *rule)))

@@ -22,7 +22,7 @@ pub enum ErrorKind {
     /// Calls that are applied when the program is compiled nest deeper than the limit.
     TooDeep(Name),
     /// A recursive definition is called with so many different functions.
-    Specialisations(Name, usize),
+    Specialisations(Name),
     /// The program grows beyond this many operations when its calls are applied.
     TooLarge(usize),
     /// So many functions are applied when the program is compiled.
@@ -47,8 +47,8 @@ impl Error {
     pub fn too_deep(def: &Name) -> Error {
         Error { kind: ErrorKind::TooDeep(def.clone()), site: Some(start(def)) }
     }
-    pub fn specialisations(def: &Name, limit: usize) -> Error {
-        Error { kind: ErrorKind::Specialisations(def.clone(), limit), site: Some(start(def)) }
+    pub fn specialisations(def: &Name) -> Error {
+        Error { kind: ErrorKind::Specialisations(def.clone()), site: Some(start(def)) }
     }
     pub fn inside_itself(def: &Name, site: Site) -> Error {
         let why = format!(
@@ -81,9 +81,12 @@ impl std::fmt::Display for Error {
             ErrorKind::TooDeep(def) => {
                 write!(f, "calls nest too deep where `{def}` is applied when the program is compiled")
             }
-            ErrorKind::Specialisations(def, limit) => {
-                write!(f, "recursive definitions are called with more than {limit} different functions, ")?;
-                write!(f, "`{def}` among them: a function argument that grows with each call has no end")
+            ErrorKind::Specialisations(def) => {
+                write!(
+                    f,
+                    "`{def}` calls itself with one function after another, each of which would have to be compiled: "
+                )?;
+                write!(f, "a function argument that grows with each call has no end")
             }
             ErrorKind::TooLarge(limit) => {
                 write!(f, "the program has more than {limit} operations once its calls are applied")

@@ -186,6 +186,62 @@ fn nested_closures() {
     assert!(whole <= 5.0, "{whole}");
 }
 
+/// By the depth of the recursion.
+fn by_depth(name: &str, text: &str, arguments: usize) {
+    does_not_grow(name, ratio(text, 64, arguments), ratio(text, 1024, arguments));
+}
+
+#[test]
+fn linear_recursion() {
+    let text = "
+def rec f (x : real) (k : int) : real = if k == 0 then x else sin (f (x * 0.9) (k - 1)) * x
+
+def g (x : real) (k : int) : real = grad (\\x -> f x k) x
+";
+    by_depth("linear recursion", text, 1);
+    // An array that every call reads one element of is passed on, not kept.
+    let text = "
+def rec h [n] (xs : real^n) (k : int) : real = if k == 0 then 1.0 else sin xs[k - 1] * h xs (k - 1)
+
+def f [n] (xs : real^n) : real = h xs n
+
+def g [n] (xs : real^n) : real^n = grad f xs
+";
+    by_size("linear recursion over an array", text, 1);
+}
+
+#[test]
+fn halving_recursion() {
+    let text = "
+def rec h [n] (xs : real^n) (i : int) (j : int) : real =
+  if j - i <= 0 then 0.0
+  else if j - i == 1 then sin xs[i]
+  else let m = div (i + j) 2 in h xs i m + h xs m j
+
+def f [n] (xs : real^n) : real = h xs 0 n
+
+def g [n] (xs : real^n) : real^n = grad f xs
+";
+    by_size("halving recursion", text, 1);
+}
+
+#[test]
+fn determinant() {
+    let text = "
+def minor [n] (a : real^(n + 1, n + 1)) (j : int) : real^(n, n) =
+  [ a[r + 1, if c < j then c else c + 1] | r < n, c < n ]
+
+def rec det [n] (a : real^(n + 1, n + 1)) : real =
+  if n == 0 then a[0, 0]
+  else sum [ (if mod j 2 == 0 then a[0, j] else -a[0, j]) * det (minor a j) | j < n + 1 ]
+
+def f [n] (a : real^(n, n)) : real = det a
+
+def g [n] (a : real^(n, n)) : real^(n, n) = grad f a
+";
+    does_not_grow("determinant", ratio(text, 4, 16), ratio(text, 7, 49));
+}
+
 mod contract {
     //! cost(value and gradient) ≤ 5 · cost(primal) + 2 · (size of the arguments + size of the result), on random programs.
 

@@ -362,13 +362,14 @@ impl<'a> Machine<'a, '_> {
             Stmt::Call { callee, args } => self.call(*callee, args)?,
             Stmt::Reserve { dst, buf, failure } => {
                 self.run.cost += 1;
-                let array = Array::undefined(self.p.info(*buf).elem, self.shape(*buf)?);
-                self.run.bytes += 8 * array.len() as u64;
+                let shape = self.shape(*buf)?;
+                let bytes = shape.iter().fold(8, |n: u64, k| n.saturating_mul(*k as u64));
+                self.run.bytes = self.run.bytes.saturating_add(bytes);
                 if self.run.bytes > REGION_LIMIT {
                     let (failure, site) = self.p.failures[*failure].clone();
                     return Err(Stop::Failed { failure, site, details: vec![REGION_LIMIT as i64] });
                 }
-                self.run.region.push(array);
+                self.run.region.push(Array::undefined(self.p.info(*buf).elem, shape));
                 let handle = self.run.region.len() - 1;
                 self.bufs[buf.0 as usize] = Some(Slot::Kept(handle));
                 self.set(*dst, Lit::Int(handle as i64));

@@ -28,22 +28,23 @@ pub enum Shape {
 /// Takes arguments apart.
 pub struct Abstraction<'n, 'p> {
     n: &'n Normaliser<'p>,
-    /// The sizes that types and functions mention.
+    /// The sizes of the definition, and what else types and functions mention.
+    own: &'n [Size],
     pub sizes: Vec<Size>,
     /// The data given.
     pub data: Vec<V>,
 }
 
 impl<'n, 'p> Abstraction<'n, 'p> {
-    pub fn new(n: &'n Normaliser<'p>) -> Abstraction<'n, 'p> {
-        Abstraction { n, sizes: vec![], data: vec![] }
+    pub fn new(n: &'n Normaliser<'p>, own: &'n [Size]) -> Abstraction<'n, 'p> {
+        Abstraction { n, own, sizes: vec![], data: vec![] }
     }
 
     fn number(&mut self, n: &Size) -> usize {
-        let known = self.sizes.iter().position(|m| m == n);
+        let known = self.own.iter().chain(&self.sizes).position(|m| m == n);
         known.unwrap_or_else(|| {
             self.sizes.push(n.clone());
-            self.sizes.len() - 1
+            self.own.len() + self.sizes.len() - 1
         })
     }
 
@@ -117,22 +118,23 @@ fn number_var(k: usize) -> Size {
 /// Puts arguments together from parameters, the ints first that stand for the numbered sizes.
 pub struct Rebuild<'n, 'p, 's> {
     n: &'n mut Normaliser<'p>,
-    sizes: &'s [Var],
+    /// By number: the definition's, then the others.
+    sizes: Vec<&'s Var>,
     pub params: Vec<Binder>,
     /// Their values.
     pub given: Vec<V>,
 }
 
 impl<'n, 'p, 's> Rebuild<'n, 'p, 's> {
-    pub fn new(n: &'n mut Normaliser<'p>, sizes: &'s [Var]) -> Rebuild<'n, 'p, 's> {
+    pub fn new(n: &'n mut Normaliser<'p>, own: &'s [Var], sizes: &'s [Var]) -> Rebuild<'n, 'p, 's> {
         let params = sizes.iter().map(|k| Binder::new(k.clone(), Type::Int)).collect();
         let given = sizes.iter().map(|k| V::Int(Size::var(k.clone()))).collect();
-        Rebuild { n, sizes, params, given }
+        Rebuild { n, sizes: own.iter().chain(sizes).collect(), params, given }
     }
 
     /// The type with numbers replaced by the definition's sizes.
     fn ty(&self, t: &Type) -> Type {
-        struct Named<'a>(&'a [Var]);
+        struct Named<'a>(&'a [&'a Var]);
         impl Mapper for Named<'_> {
             fn size(&mut self, n: &Size) -> Size {
                 match n.as_var() {
@@ -144,7 +146,7 @@ impl<'n, 'p, 's> Rebuild<'n, 'p, 's> {
                 map_type(self, t)
             }
         }
-        Named(self.sizes).ty(t)
+        Named(&self.sizes).ty(t)
     }
 
     /// A type argument.

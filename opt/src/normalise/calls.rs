@@ -5,7 +5,7 @@
 use super::abstraction::{Abstraction, Rebuild, Shape};
 use super::called_map::CalledMap;
 use super::value::{Env, V};
-use super::{CALL_LIMIT, Normaliser};
+use super::{CALL_LIMIT, Item, Normaliser};
 use crate::Error;
 use lang::core::{Binder, Def, Term, Tm};
 use lang::name::{Name, Supply, Var};
@@ -15,8 +15,9 @@ use lang::walk::{Mapper, map_term};
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 
-/// How many specialisations of recursive definitions a program may have.
+/// How many specialisations of recursive definitions a program may have, and how many of one definition may be made inside each other.
 pub const SPECIALISATION_LIMIT: usize = 200;
+pub const NESTED_LIMIT: usize = 12;
 
 /// A definition at the types and functions that it is called with.
 pub(super) struct Specialised {
@@ -127,7 +128,7 @@ impl Normaliser<'_> {
         values: &[V],
         name: &str,
     ) -> Result<V, Error> {
-        let mut a = Abstraction::new(self);
+        let mut a = Abstraction::new(self, sizes);
         let mut shapes = vec![];
         for t in types {
             shapes.push(Shape::Data(a.ty(t)));
@@ -171,31 +172,18 @@ impl Normaliser<'_> {
         extra: usize,
         shapes: Vec<Shape>,
     ) -> Result<usize, Error> {
-        if self.calls.made.len() >= SPECIALISATION_LIMIT {
-            return Err(Error::specialisations(&source(&d.name), SPECIALISATION_LIMIT));
+        let nested = self.calls.made.iter().filter(|s| s.def == d.name && !s.done).count();
+        if self.calls.made.len() >= SPECIALISATION_LIMIT || nested >= NESTED_LIMIT {
+            return Err(Error::specialisations(&source(&d.name)));
         }
         let at = self.calls.made.len();
         let (operator, depth) = (self.operator.take(), std::mem::take(&mut self.depth));
         // Whoever differentiates it must still see what is detached.
         self.operands += 1;
-        let (v, items) = loop {
-            self.callers.push(BTreeSet::new());
-            let found = self.region(|n| {
-                let (d, env) = n.signature(at, d, types, extra, &shapes)?;
-                n.term(&d.body, &env, "result")
-            });
-            let calls = self.callers.pop().unwrap_or_default();
-            let found = found?;
-            let s = &mut self.calls.made[at];
-            s.calls = calls;
-            if !s.changed() {
-                break found;
-            }
-            // It passes on something else than we thought: once more, without what was made of that.
-            self.calls.made.truncate(at + 1);
-        };
+        let found = self.to_the_end(at, d, types, extra, &shapes);
         self.operands -= 1;
         (self.depth, self.operator) = (depth, operator);
+        let (v, items) = found?;
         self.calls.made[at].done = true;
         let signature = Def::clone(&self.program.defs[&self.calls.made[at].name]);
         match self.calls.made[at].map.clone() {
@@ -206,6 +194,33 @@ impl Normaliser<'_> {
             Some(map) => self.finish_with_map(at, &map, signature, v, items)?,
         }
         Ok(at)
+    }
+
+    /// The value of a specialisation's body, and the lets around it, in the light of what it passes on to itself.
+    fn to_the_end(
+        &mut self,
+        at: usize,
+        d: &Def,
+        types: usize,
+        extra: usize,
+        shapes: &[Shape],
+    ) -> Result<(V, Vec<Item>), Error> {
+        loop {
+            self.callers.push(BTreeSet::new());
+            let found = self.region(|n| {
+                let (d, env) = n.signature(at, d, types, extra, shapes)?;
+                n.term(&d.body, &env, "result")
+            });
+            let calls = self.callers.pop().unwrap_or_default();
+            let found = found?;
+            let s = &mut self.calls.made[at];
+            s.calls = calls;
+            if !s.changed() {
+                return Ok(found);
+            }
+            // It passes on something else than we thought: once more, without what was made of that.
+            self.calls.made.truncate(at + 1);
+        }
     }
 
     /// The parameters and the result of a specialisation, which can be called from now on; gives the definition at its types, and what its body
@@ -220,7 +235,7 @@ impl Normaliser<'_> {
     ) -> Result<(Def, Env), Error> {
         let sizes: Vec<Var> = d.sizes.iter().map(|n| self.var(&n.name, &Type::Int)).collect();
         let extra: Vec<Var> = (0..extra).map(|_| self.var("n", &Type::Int)).collect();
-        let mut r = Rebuild::new(self, &extra);
+        let mut r = Rebuild::new(self, &sizes, &extra);
         let instances: Vec<Type> = shapes[..types].iter().map(|s| r.instance(s)).collect();
         let (d, named) = instance(d, &instances);
         let mut env = Env::default();

@@ -227,13 +227,15 @@ impl Normaliser<'_> {
         let mut needed = walk::free_vars_lin(body);
         needed.extend(ltype_vars(&param.ty));
         let mut recomputed = vec![];
-        let mut kept = BTreeSet::new();
+        let (mut kept, mut sizes) = (BTreeSet::new(), BTreeSet::new());
         // Later variables are defined from earlier ones.
         while let Some(x) = needed.pop_last() {
             let Some((ty, def)) = defs.get(&x) else { continue };
             needed.extend(type_vars(ty));
+            sizes.extend(type_vars(ty));
             match def {
-                Some(t) if again(t) => {
+                // A size must be known when what has it comes out of its box.
+                Some(t) if again(t) && !sizes.contains(&x) => {
                     needed.extend(walk::free_vars(t));
                     recomputed.push(Item::Let(Binder::new(x, ty.clone()), t.clone()));
                 }
