@@ -43,15 +43,15 @@ pub(crate) struct Instance {
 impl Infer<'_> {
     /// head args
     pub fn spine(&mut self, env: &Env, head: &Expr, args: &[&Expr], span: Span) -> Te {
+        if let Some(x) = self.member(env, head) {
+            return self.global(env, &x, None, head.span, args, span);
+        }
+        if let Some((x, targs)) = self.type_application(env, head) {
+            return self.global(env, &x, Some(&targs), head.span, args, span);
+        }
         match &head.node {
             ExprKind::Var(x) if !env.locals.contains_key(x) => {
                 self.global(env, x, None, head.span, args, span)
-            }
-            ExprKind::Field(..) if let Some(x) = self.member(env, head) => {
-                self.global(env, &x, None, head.span, args, span)
-            }
-            ExprKind::Index(..) if let Some((x, targs)) = self.type_application(env, head) => {
-                self.global(env, &x, Some(&targs), head.span, args, span)
             }
             ExprKind::TypeApp(x, targs) if !env.locals.contains_key(&x.node) => {
                 self.global(env, &x.node, Some(targs), head.span, args, span)

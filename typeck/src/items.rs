@@ -98,8 +98,13 @@ pub fn input(sig: &InputSignature, span: Span) -> Option<Input> {
 
 /// A whole file without imports.
 pub fn check_file(file: &File) -> Checked {
+    check_module(file, "", &[])
+}
+
+/// The file with this identity, whose imports lead to these, in their order. The program is that of this file alone.
+pub fn check_module(file: &File, module: &str, links: &[Link]) -> Checked {
     lang::big_stack::run(|| {
-        let (signatures, mut diagnostics) = signatures(file, "", &[]);
+        let (signatures, mut diagnostics) = signatures(file, module, links);
         let mut program = Program::default();
         let (mut inputs, mut tests) = (vec![], vec![]);
         for item in &file.items {

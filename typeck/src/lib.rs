@@ -34,5 +34,6 @@ pub mod unify;
 
 pub use env::{Signature, Signatures};
 pub use items::{
-    Checked, Input, TestCase, check_def, check_def_at, check_file, check_test, signatures, signatures_of,
+    Checked, Input, TestCase, check_def, check_def_at, check_file, check_module, check_test, signatures,
+    signatures_of,
 };
