@@ -192,3 +192,12 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn an_alias_that_begins_like_a_constructor_keeps_its_parentheses() {
+    for ty in ["(T)", "(T -o r)", "(T -> r)", "(T^n)", "(T[real])", "(D)"] {
+        let text = format!("type b [n] = {ty}\n");
+        assert_eq!(formatted(&text).unwrap(), text);
+    }
+    assert_eq!(formatted("type b = (t -> T)\n").unwrap(), "type b = t -> T\n");
+}

@@ -19,7 +19,10 @@ impl<'s> Printer<'s> {
             }
             ItemKind::Alias { name, params, ty } => {
                 let head = text(format!("type {}{} =", name.node, type_params(params)));
-                head.append(self.below(ty.span.start, || self.ty(ty, TyLevel::Arrow)))
+                head.append(self.below(ty.span.start, || {
+                    let doc = self.ty(ty, TyLevel::Arrow);
+                    if reads_as_sum(ty) { text("(").append(doc).append(text(")")) } else { doc }
+                }))
             }
             ItemKind::Sum { name, params, arms } => {
                 let arm = |(c, t): &'a (Ident, Option<Ty>)| match t {
@@ -134,4 +137,14 @@ fn type_params(params: &[TypeParam]) -> String {
     };
     let names: Vec<String> = params.iter().map(name).collect();
     format!(" [{}]", names.join(", "))
+}
+
+/// A type that begins with a name like a constructor's: after the `=` of a type item it would be a sum.
+fn reads_as_sum(ty: &Ty) -> bool {
+    match &ty.node {
+        TyKind::Name(x, _) => x.node.starts_with(char::is_uppercase),
+        TyKind::Power(t, _) | TyKind::Fun(t, _) | TyKind::LinFun(t, _) => reads_as_sum(t),
+        TyKind::Var(_) | TyKind::Tuple(_) | TyKind::Record(_) | TyKind::Array(..) => false,
+        TyKind::Copower(..) | TyKind::Tangent(_) | TyKind::Error => false,
+    }
 }
