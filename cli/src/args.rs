@@ -110,6 +110,9 @@ pub enum Command {
         /// What to export: definitions, and 'grad f'; default: every definition whose parameters and result are data
         #[arg(long, value_delimiter = ',')]
         export: Vec<String>,
+        /// The processor to compile for
+        #[arg(long, value_enum, default_value_t = TargetCpu::Native)]
+        target_cpu: TargetCpu,
         #[command(flatten)]
         engine: EngineArgs,
     },
@@ -222,6 +225,23 @@ pub enum MathMode {
     #[default]
     Vector,
     Scalar,
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum TargetCpu {
+    /// This machine's
+    #[default]
+    Native,
+    #[value(name = "x86-64")]
+    X86,
+    #[value(name = "x86-64-v2")]
+    X86V2,
+    /// With AVX2 and FMA
+    #[value(name = "x86-64-v3")]
+    X86V3,
+    /// With AVX-512
+    #[value(name = "x86-64-v4")]
+    X86V4,
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq)]

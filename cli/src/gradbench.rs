@@ -11,9 +11,10 @@ use crate::data::given::Inputs;
 use crate::data::read::Given;
 use crate::data::{Layout, Numbers, Sizes, Tensor, print};
 use crate::entry::{Ask, entry, value_at};
-use crate::pipeline::{Bound, Fault, Options, Runnable};
+use crate::pipeline::{Bound, Fault, Options, Runnable, to_loops};
 use crate::report::Stop;
 use crate::session::{CheckedFile, Compiler};
+use lang::loops::{Operand, Proc, Stmt, walk};
 use serde_json::{Map, Value as Json};
 use std::collections::HashMap;
 use std::path::Path;
@@ -115,6 +116,13 @@ impl Module {
             self.compiled.insert(name.to_string(), Compiled { subject, code });
         }
         Ok(())
+    }
+
+    /// The loops of a function, as they are compiled.
+    pub fn loops(&self, name: &str) -> Result<Proc, Stop> {
+        let subject = subject(&self.file, name)?;
+        let entry = entry(&subject.def, &subject.params, &subject.result, &Ask::Value);
+        to_loops(&self.file.program, &entry.def, &self.options).map_err(|f| fault(&self.file, name, f))
     }
 
     /// Compiles for the sizes of this data, where that is how a function is compiled.
@@ -245,4 +253,36 @@ fn json(layout: &Layout, leaves: &[Tensor]) -> Result<String, Stop> {
         Some(x) => Err(Stop::Usage(format!("the result contains {}", print::real(*x, false)))),
         None => Ok(print::json(layout, leaves)),
     }
+}
+
+/// Where a buffer comes to life in a loop, with a size that is not known when the program is compiled: each time round some memory.
+pub fn allocations_in_loops(proc: &Proc) -> usize {
+    fn count(proc: &Proc, block: &[Stmt], in_loop: bool) -> usize {
+        let in_statement = |s: &Stmt| {
+            let own = match s {
+                Stmt::Alloc { buf } => proc.info(*buf).shape.iter().any(|n| !matches!(n, Operand::Int(_))),
+                Stmt::Reserve { .. } => true,
+                Stmt::Let { .. }
+                | Stmt::Load { .. }
+                | Stmt::Store { .. }
+                | Stmt::Accum { .. }
+                | Stmt::Fill { .. }
+                | Stmt::Copy { .. }
+                | Stmt::For(_)
+                | Stmt::While(_)
+                | Stmt::If(_)
+                | Stmt::Check { .. }
+                | Stmt::Argsort { .. }
+                | Stmt::Call { .. }
+                | Stmt::View { .. } => false,
+            };
+            let repeats = in_loop || matches!(s, Stmt::For(_) | Stmt::While(_));
+            let inside: usize = walk::blocks(s).into_iter().map(|b| count(proc, b, repeats)).sum();
+            usize::from(own && in_loop) + inside
+        };
+        block.iter().map(in_statement).sum()
+    }
+    // A callee may run in a loop of its caller.
+    let callees: usize = proc.callees.iter().map(|p| count(p, &p.body, true)).sum();
+    count(proc, &proc.body, false) + callees
 }

@@ -249,6 +249,11 @@ pub struct Bound<'r> {
 }
 
 impl Bound<'_> {
+    /// What machine code is called with, in the order of its parameters: sizes, the leaves of the arguments, room for the results.
+    pub fn parameters(&self) -> (&[i64], impl Iterator<Item = &Tensor>, &[Tensor]) {
+        (&self.size_args, self.args.iter().flatten(), &self.result)
+    }
+
     /// One run.
     pub fn run(&mut self) -> Result<(), Fault> {
         let Runnable { entry, code } = self.runnable;

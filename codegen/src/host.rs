@@ -1,6 +1,6 @@
 //! The machine compiled for, and LLVM's optimisation pipeline.
 
-use crate::{CodegenError, Options, Result};
+use crate::{CodegenError, Options, Result, TargetCpu};
 use inkwell::OptimizationLevel;
 use inkwell::module::Module;
 use inkwell::passes::PassBuilderOptions;
@@ -34,6 +34,26 @@ impl Cpu {
         .map_err(Clone::clone)
     }
 
+    /// The one asked for.
+    pub fn of(target: TargetCpu) -> Result<&'static Cpu> {
+        static LEVELS: OnceLock<Vec<Cpu>> = OnceLock::new();
+        let host = Cpu::host()?;
+        let TargetCpu::Level(level) = target else { return Ok(host) };
+        // Each level has the features of those below it.
+        let new = [
+            "+sse2",
+            "+sse3,+ssse3,+sse4.1,+sse4.2,+popcnt",
+            "+avx,+avx2,+bmi,+bmi2,+f16c,+fma,+lzcnt,+movbe",
+            "+avx512f,+avx512bw,+avx512cd,+avx512dq,+avx512vl",
+        ];
+        let levels = LEVELS.get_or_init(|| {
+            let name = |k: usize| if k == 1 { "x86-64".to_string() } else { format!("x86-64-v{k}") };
+            (1..=new.len()).map(|k| Cpu { name: name(k), features: new[..k].join(",") }).collect()
+        });
+        let there = levels.get((level as usize).wrapping_sub(1)).filter(|_| cfg!(target_arch = "x86_64"));
+        there.ok_or_else(|| CodegenError(format!("there is no level {level} of this machine's architecture")))
+    }
+
     /// Doubles in a vector register.
     pub fn lanes(&self) -> u32 {
         match (self.has("avx512f"), self.has("avx2")) {
@@ -48,9 +68,9 @@ impl Cpu {
     }
 }
 
-/// Position-independent code for this machine.
+/// Position-independent code for the processor asked for.
 pub fn machine(options: &Options) -> Result<TargetMachine> {
-    let cpu = Cpu::host()?;
+    let cpu = Cpu::of(options.target)?;
     let triple = TargetMachine::get_default_triple();
     let level = match options.opt_level {
         0 => OptimizationLevel::None,

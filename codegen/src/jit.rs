@@ -1,6 +1,6 @@
 //! Compile procedures and call them in this process: LLVM's object code, linked in memory by ORC.
 
-use crate::{Cache, CodegenError, Options, Result, cache, host, llvm};
+use crate::{Cache, CodegenError, Options, Result, TargetCpu, cache, host, llvm};
 use inkwell::context::Context;
 use inkwell::llvm_sys::core::LLVMCreateMemoryBufferWithMemoryRangeCopy;
 use inkwell::llvm_sys::error::{LLVMDisposeErrorMessage, LLVMErrorRef, LLVMGetErrorMessage};
@@ -106,6 +106,7 @@ impl Jit {
         cache: Option<&Cache>,
         done: &mut dyn FnMut(&'static str),
     ) -> Result<Jit> {
+        let options = &Options { target: TargetCpu::Native, ..*options };
         let cx = Context::create();
         let machine = host::machine(options)?;
         done("LLVM set-up");

@@ -45,11 +45,30 @@ pub struct Options {
     pub opt_level: u8,
     /// Threads for parallel loops; 0: as many as the machine has. Results do not depend on it.
     pub threads: usize,
+    /// The processor of object files. Code for this process is always for this machine's.
+    pub target: TargetCpu,
+}
+
+/// A processor to compile for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub enum TargetCpu {
+    /// This machine's.
+    #[default]
+    Native,
+    /// A level of the x86-64 architecture: 1 to 4.
+    Level(u8),
 }
 
 impl Default for Options {
     fn default() -> Options {
-        Options { strict: false, scalar_math: false, fast_math: false, opt_level: 3, threads: 0 }
+        Options {
+            strict: false,
+            scalar_math: false,
+            fast_math: false,
+            opt_level: 3,
+            threads: 0,
+            target: TargetCpu::Native,
+        }
     }
 }
 

@@ -52,7 +52,7 @@ pub(crate) fn module<'c>(
         cx,
         module,
         options: *options,
-        cpu: Cpu::host()?,
+        cpu: Cpu::of(options.target)?,
         i64: cx.i64_type(),
         i8: cx.i8_type(),
         i1: cx.bool_type(),

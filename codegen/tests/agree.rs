@@ -2,7 +2,7 @@
 
 mod common;
 
-use codegen::{Arg, Jit, Options, RunError, Slice, SliceMut};
+use codegen::{Arg, Jit, Options, RunError, Slice, SliceMut, TargetCpu};
 use common::*;
 use lang::core::Lit;
 use lang::diag::Failure;
@@ -10,8 +10,14 @@ use lang::loops::eval::{self, Array, Data, Stop};
 use lang::loops::*;
 use lang::prim::Scalar;
 
-const STRICT: Options =
-    Options { strict: true, scalar_math: true, fast_math: false, opt_level: 3, threads: 1 };
+const STRICT: Options = Options {
+    strict: true,
+    scalar_math: true,
+    fast_math: false,
+    opt_level: 3,
+    threads: 1,
+    target: TargetCpu::Native,
+};
 
 /// Runs on the evaluator and on compiled code: the same failure, or the same bits (any NaN is as good as another).
 fn agree(p: &Proc, args: &[eval::Arg]) {

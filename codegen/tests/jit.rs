@@ -2,14 +2,20 @@
 
 mod common;
 
-use codegen::{Arg, Jit, Options, RunError, Slice, SliceMut};
+use codegen::{Arg, Jit, Options, RunError, Slice, SliceMut, TargetCpu};
 use common::*;
 use lang::diag::Failure;
 use lang::loops::*;
 use lang::prim::Scalar;
 
-const STRICT: Options =
-    Options { strict: true, scalar_math: true, fast_math: false, opt_level: 3, threads: 1 };
+const STRICT: Options = Options {
+    strict: true,
+    scalar_math: true,
+    fast_math: false,
+    opt_level: 3,
+    threads: 1,
+    target: TargetCpu::Native,
+};
 
 fn reals(x: &[f64]) -> Arg<'_> {
     Arg::In(Slice::Reals(x))

@@ -6,7 +6,7 @@
 
 use cli::args::Engine;
 use cli::data::{Numbers, Tensor};
-use cli::gradbench::{Call, Module};
+use cli::gradbench::{Call, Module, allocations_in_loops};
 use cli::pipeline::{Bound, Options};
 use criterion::Criterion;
 use criterion::measurement::{Measurement, ValueFormatter, WallTime};
@@ -135,13 +135,43 @@ fn far(a: &[f64], b: &[f64]) -> f64 {
 /// Runs of one case: adc's primal and gradient, and those by hand.
 type Runs<'a> = Vec<(&'static str, Box<dyn FnMut() + 'a>)>;
 
+/// What adc's gradient needs besides time.
+struct Memory {
+    /// The most memory during a call, without what was there before it: arguments and the room for the result.
+    bytes: u64,
+    allocations_in_loops: usize,
+}
+
+/// A line of the kernel's account of this process, in bytes.
+fn account(field: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':'));
+    let kilobytes = line.and_then(|line| line.split_whitespace().next()?.parse::<u64>().ok());
+    kilobytes.unwrap_or(0) * 1024
+}
+
+/// The peak of resident memory during work, less what was resident before.
+fn peak(work: impl FnOnce()) -> u64 {
+    // SAFETY: gives back what is free, so that it is counted when it is used again.
+    #[cfg(target_os = "linux")]
+    unsafe {
+        libc::malloc_trim(0);
+    }
+    // The highest mark begins here again.
+    let _ = std::fs::write("/proc/self/clear_refs", "5");
+    let before = account("VmRSS");
+    work();
+    account("VmHWM").saturating_sub(before)
+}
+
 /// Compiles and compares a case, and hands its runs on.
-fn with_case(case: &Case, go: impl FnOnce(&mut Runs<'_>)) {
+fn with_case(case: &Case, go: impl FnOnce(&mut Runs<'_>, Memory)) {
     let input = (case.input)();
     let (mut for_primal, mut for_gradient) = (compiled(case.module), compiled(case.module));
     let [primal, gradient] = names(case.module);
     let called = |e| panic!("{}: {e:?}", case.module);
     let primal = for_primal.call(primal, &input).unwrap_or_else(called);
+    let loops = for_gradient.loops(gradient);
     let gradient = for_gradient.call(gradient, &input).unwrap_or_else(called);
 
     let by_hand = || naive(case.module, &input).expect("the function is there by hand");
@@ -166,6 +196,10 @@ fn with_case(case: &Case, go: impl FnOnce(&mut Runs<'_>)) {
 
     let [plain_primal, plain_gradient] = &mut plain;
     let (mut primal, mut gradient) = (bound(&primal), bound(&gradient));
+    let memory = Memory {
+        bytes: peak(|| run(&mut gradient)),
+        allocations_in_loops: loops.map_or(0, |proc| allocations_in_loops(&proc)),
+    };
     let mut runs: Runs<'_> = vec![
         ("adc primal", Box::new(|| run(&mut primal))),
         ("adc gradient", Box::new(|| run(&mut gradient))),
@@ -176,7 +210,7 @@ fn with_case(case: &Case, go: impl FnOnce(&mut Runs<'_>)) {
         runs.push(("tuned primal", Box::new(|| primal.primal())));
         runs.push(("tuned gradient", Box::new(|| gradient.gradient())));
     }
-    go(&mut runs);
+    go(&mut runs, memory);
 }
 
 /// The best times of runs that take turns, each repeated as often as makes a time that the clock can tell.
@@ -208,19 +242,23 @@ fn table(chosen: impl Fn(&Case) -> bool) {
     let groups =
         [("", 20), ("adc", 20), ("plain", 20), ("tuned", 20), ("gradient to", 20), ("primal to", 16)];
     groups.iter().for_each(|(title, width)| print!("{title:>width$}"));
-    println!("{:>10}", "gradient");
+    println!("{:>10}{:>11}{:>9}", "gradient", "scratch", "allocs");
     print!("{:<20}", "");
     (0..3).for_each(|_| print!("{:>10}{:>10}", "primal", "gradient"));
-    println!("{:>12}{:>8}{:>8}{:>8}{:>10}", "plain", "tuned", "plain", "tuned", "to primal");
+    println!(
+        "{:>12}{:>8}{:>8}{:>8}{:>10}{:>11}{:>9}",
+        "plain", "tuned", "plain", "tuned", "to primal", "MiB", "in loops"
+    );
     for case in CASES.iter().filter(|c| c.row && chosen(c)) {
-        with_case(case, |runs| {
+        with_case(case, |runs, memory| {
             let best = best(runs);
             let ms = |k: usize| best.get(k).map_or(f64::NAN, |t| t.as_secs_f64() * 1e3);
             print!("{:<20}", format!("{} {}", case.module, case.size));
             (0..6).for_each(|k| print!("{:>10.4}", ms(k)));
             print!("{:>12.2}{:>8.2}", ms(1) / ms(3), ms(1) / ms(5));
             print!("{:>8.2}{:>8.2}", ms(0) / ms(2), ms(0) / ms(4));
-            println!("{:>10.2}", ms(1) / ms(0));
+            print!("{:>10.2}", ms(1) / ms(0));
+            println!("{:>11.2}{:>9}", memory.bytes as f64 / f64::from(1 << 20), memory.allocations_in_loops);
         });
     }
 }
@@ -231,7 +269,10 @@ fn main() {
         measure();
         Ok(())
     });
-    done.unwrap_or_else(|e| panic!("{e:?}"));
+    if let Err(stop) = done {
+        eprintln!("{stop:?}");
+        std::process::exit(1);
+    }
 }
 
 fn measure() {
@@ -247,7 +288,7 @@ fn measure() {
         .sample_size(10)
         .configure_from_args();
     for case in CASES {
-        with_case(case, |runs| {
+        with_case(case, |runs, _| {
             let mut group = criterion.benchmark_group(format!("{} {}", case.module, case.size));
             for (name, run) in runs {
                 group.bench_function(*name, |b| b.iter(&mut *run));

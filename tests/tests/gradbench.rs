@@ -258,14 +258,12 @@ fn flat(leaves: &[Tensor]) -> Vec<f64> {
 }
 
 fn module(name: &str) -> Module {
-    let options = Options {
-        engine: if cfg!(feature = "llvm") { Engine::Jit } else { Engine::Loops },
-        strict: false,
-        scalar_math: false,
-        fast_math: false,
-        threads: 1,
-        cache: None,
-    };
+    compiled(name, if cfg!(feature = "llvm") { Engine::Jit } else { Engine::Loops })
+}
+
+fn compiled(name: &str, engine: Engine) -> Module {
+    let options =
+        Options { engine, strict: false, scalar_math: false, fast_math: false, threads: 1, cache: None };
     Module::find(name, None, &options).unwrap_or_else(|e| panic!("{name}: {e:?}"))
 }
 
@@ -373,4 +371,146 @@ fn derivatives_are_those_of_differences() {
         }
     };
     tests::report(tests::all(&cases, check), cases.len());
+}
+
+/// The sizes at which work is counted.
+fn counted() -> Vec<(&'static str, Json)> {
+    vec![
+        ("llsq", inputs::llsq(64, 16)),
+        ("lse", inputs::lse(1000)),
+        ("ode", inputs::ode(50, 10)),
+        ("gmm", inputs::gmm(4, 5, 20)),
+        ("lstm", inputs::lstm(2, 8, 6)),
+        ("ba", inputs::ba(3, 7, 40)),
+        ("det", inputs::det(5)),
+    ]
+}
+
+/// Compares counts with those on record in a file of tests/gradbench: by function, `tolerance` is how much more is allowed. `BLESS=1` records.
+fn no_more_than_on_record(
+    file: &str,
+    tolerance: f64,
+    count: impl Fn(&str, &Json) -> Result<Vec<(String, u64)>, String> + Sync,
+) {
+    let cases = counted();
+    let path = tests::root().join("tests/gradbench").join(file);
+    let record: Json = serde_json::from_str(&std::fs::read_to_string(&path).unwrap_or("{}".into()))
+        .unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+    let found = std::sync::Mutex::new(std::collections::BTreeMap::new());
+    let complaints = tests::all(&cases, |(name, input)| {
+        let counts = count(name, input)?;
+        found.lock().map_err(|e| e.to_string())?.extend(counts.iter().cloned());
+        for (function, count) in counts {
+            let before = record[&function].as_u64();
+            if before.is_none_or(|before| count as f64 > tolerance * before as f64) {
+                return Err(format!("{function}: {count}, on record: {before:?}"));
+            }
+        }
+        Ok(())
+    });
+    drop(std::panic::take_hook());
+    if std::env::var_os("BLESS").is_some() {
+        let found = found.into_inner().unwrap_or_default();
+        let text = serde_json::to_string_pretty(&json!(found)).expect("numbers are JSON");
+        std::fs::write(&path, text + "\n").unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+        return;
+    }
+    tests::report(complaints, cases.len());
+}
+
+/// Operations of the loops of primals and derivatives, as their evaluator counts them: what the optimiser achieves is not lost again.
+#[test]
+fn loops_do_no_more_than_they_did() {
+    no_more_than_on_record("operations.json", 1.02, |name, input| {
+        let counted = cli::guard::run(|| {
+            let mut module = compiled(name, Engine::Loops);
+            let mut counts = vec![];
+            for function in names(name) {
+                let call = module.call(function, input)?;
+                let mut bound = call.bind()?;
+                bound.run().map_err(|f| call.fault(f))?;
+                counts.push((format!("{name}::{function}"), bound.outcome().cost.unwrap_or(0)));
+            }
+            Ok(counts)
+        });
+        counted.map_err(|e| format!("{name}: {e:?}"))
+    });
+}
+
+/// Instructions that machine code executes for one call, compiled for a fixed kind of processor and counted by valgrind. Without it, or on other
+/// machines, there is nothing to compare.
+#[test]
+#[cfg(all(feature = "llvm", target_arch = "x86_64", target_os = "linux"))]
+fn machine_code_does_no_more_than_it_did() {
+    let there = |program: &str| Command::new(program).arg("--version").output().is_ok();
+    let wide = is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma");
+    if !wide || !there("valgrind") || !there("cc") {
+        eprintln!("nothing is counted: this takes AVX2, valgrind and a linker");
+        return;
+    }
+    no_more_than_on_record("instructions.json", 1.05, |name, input| {
+        // Compiled for each size, which a library is not.
+        if name == "det" {
+            return Ok(vec![]);
+        }
+        let scratch = tests::Scratch::new(&format!("instructions-{name}"))?;
+        let mut module = compiled(name, Engine::Jit);
+        let source = format!("examples/gradbench/{name}.ad");
+        let out = scratch.0.display().to_string();
+        let export = names(name).join(",");
+        let build = ["build", &source, "-o", &out, "--emit", "so", "--export", &export];
+        let build = [&build[..], &["--target-cpu", "x86-64-v3", "--threads", "1"]].concat();
+        let ran = tests::run(ADC, &tests::root(), &build);
+        if ran.status != 0 {
+            return Err(format!("{name}: {}", ran.stderr));
+        }
+        let mut counts = vec![];
+        for function in names(name) {
+            scratch.write("arguments", arguments(&mut module, function, input)?.as_bytes())?;
+            let count = instructions(&scratch.0, &format!("lib{name}.so"), function)?;
+            counts.push((format!("{name}::{function}"), count));
+        }
+        Ok(counts)
+    });
+}
+
+/// A function's arguments as `call-exported` takes them.
+#[cfg(all(feature = "llvm", target_arch = "x86_64", target_os = "linux"))]
+fn arguments(module: &mut Module, function: &str, input: &Json) -> Result<String, String> {
+    let text = cli::guard::run(|| {
+        let call = module.call(function, input)?;
+        let bound = call.bind()?;
+        let (sizes, leaves, results) = bound.parameters();
+        let mut lines: Vec<String> = sizes.iter().map(|n| format!("int {n}")).collect();
+        fn joined(xs: &[impl std::fmt::Debug]) -> String {
+            xs.iter().map(|x| format!("{x:?}")).collect::<Vec<_>>().join(" ")
+        }
+        lines.extend(leaves.map(|leaf| {
+            let many = if leaf.shape.is_empty() { "" } else { "s" };
+            match &leaf.data {
+                Numbers::Real(xs) => format!("real{many} {}", joined(xs)),
+                Numbers::Int(xs) => format!("int{many} {}", joined(xs)),
+                Numbers::Bool(xs) => format!("bool{many} {}", joined(xs)),
+            }
+        }));
+        lines.extend(results.iter().map(|leaf| format!("out {}", leaf.data.len())));
+        Ok(lines.join("\n"))
+    });
+    text.map_err(|e| format!("{function}: {e:?}"))
+}
+
+/// The instructions of one call, what it calls included.
+#[cfg(all(feature = "llvm", target_arch = "x86_64", target_os = "linux"))]
+fn instructions(dir: &std::path::Path, library: &str, function: &str) -> Result<u64, String> {
+    let mut valgrind = Command::new("valgrind");
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=counts"]);
+    valgrind.arg(format!("--toggle-collect={function}")).arg(env!("CARGO_BIN_EXE_call-exported"));
+    let ran = valgrind.arg(dir.join(library)).args([function, "arguments"]).current_dir(dir).output();
+    let ran = ran.map_err(|e| format!("valgrind: {e}"))?;
+    if !ran.status.success() {
+        return Err(format!("{library} {function}: {}", String::from_utf8_lossy(&ran.stderr)));
+    }
+    let counts = std::fs::read_to_string(dir.join("counts")).map_err(|e| e.to_string())?;
+    let total = counts.lines().find_map(|line| line.strip_prefix("totals: ")?.trim().parse().ok());
+    total.filter(|n| *n > 0).ok_or_else(|| format!("{library} {function}: nothing was counted"))
 }

@@ -3,7 +3,7 @@
 use super::derivative::{active, real_result};
 use super::subject::subject;
 use super::{fault, load, options};
-use crate::args::{Emit, EngineArgs};
+use crate::args::{Emit, EngineArgs, TargetCpu};
 use crate::codes;
 use crate::entry::{self, Ask, Entry, entry};
 use crate::pipeline::to_loops;
@@ -18,6 +18,7 @@ pub fn build(
     out: &Path,
     emit: &[Emit],
     export: &[String],
+    target: TargetCpu,
     engine: &EngineArgs,
 ) -> Result<String, Stop> {
     let mut options = options(&EngineArgs { engine: None, ..engine.clone() })?;
@@ -35,7 +36,7 @@ pub fn build(
     }
     let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("out");
     std::fs::create_dir_all(out).map_err(|e| unwritable(out, &e.to_string()))?;
-    write(&file, &procs, stem, out, emit, &options)
+    write(&file, &procs, stem, out, emit, target, &options)
 }
 
 /// What is asked of a definition by its name in `--export` and `adc show`.
@@ -94,9 +95,17 @@ fn write(
     stem: &str,
     out: &Path,
     emit: &[Emit],
+    target: TargetCpu,
     options: &crate::pipeline::Options,
 ) -> Result<String, Stop> {
-    let options = options.codegen();
+    let target = match target {
+        TargetCpu::Native => codegen::TargetCpu::Native,
+        TargetCpu::X86 => codegen::TargetCpu::Level(1),
+        TargetCpu::X86V2 => codegen::TargetCpu::Level(2),
+        TargetCpu::X86V3 => codegen::TargetCpu::Level(3),
+        TargetCpu::X86V4 => codegen::TargetCpu::Level(4),
+    };
+    let options = codegen::Options { target, ..options.codegen() };
     let place = |site: &lang::diag::Site| match file.place(site) {
         Some((source, span)) => {
             let before = &source.text[..span.start as usize];
@@ -139,6 +148,7 @@ fn write(
     _: &str,
     _: &Path,
     _: &[Emit],
+    _: TargetCpu,
     _: &crate::pipeline::Options,
 ) -> Result<String, Stop> {
     let message = "native artefacts need LLVM, and this adc was built without it";

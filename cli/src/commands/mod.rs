@@ -30,7 +30,9 @@ pub fn run(command: &Command) -> Result<String, Stop> {
         Command::Show { file, name, stage, explain, wrt, engine } => {
             show::show(file, name, *stage, *explain, wrt, engine)
         }
-        Command::Build { file, out, emit, export, engine } => build::build(file, out, emit, export, engine),
+        Command::Build { file, out, emit, export, target_cpu, engine } => {
+            build::build(file, out, emit, export, *target_cpu, engine)
+        }
         Command::Fmt { files, check } => format::fmt(files, *check),
         Command::Gradbench { dir, engine } => gradbench::serve(dir.as_deref(), &options(engine)?),
         Command::Explain { code } => match explain::page(code) {
