@@ -2,7 +2,7 @@
 
 mod common;
 
-use codegen::{Options, object};
+use codegen::{Options, TargetCpu, object};
 use common::*;
 use lang::diag::Failure;
 use lang::loops::*;
@@ -141,6 +141,20 @@ fn text_forms() {
     let strict = object::llvm_ir(&[dot()], &Options { strict: true, ..options }, true).unwrap();
     assert!(!strict.contains(" reassoc ") && !strict.contains(" contract "));
     assert!(object::assembly(&[dot()], &options).unwrap().contains("dot:"));
+}
+
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn code_is_for_the_processor_asked_for() {
+    let assembly = |level| {
+        let options = Options { target: TargetCpu::Level(level), threads: 1, ..Options::default() };
+        object::assembly(&[dot()], &options)
+    };
+    // Registers of two, four and eight doubles.
+    let used = |text: &str| ["xmm", "ymm", "zmm"].map(|r| text.contains(&format!("%{r}")));
+    assert_eq!(used(&assembly(1).unwrap()), [true, false, false]);
+    assert_eq!(used(&assembly(3).unwrap())[1..], [true, false]);
+    assert!(assembly(0).is_err() && assembly(5).is_err());
 }
 
 #[test]
