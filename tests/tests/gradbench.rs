@@ -440,6 +440,7 @@ fn loops_do_no_more_than_they_did() {
 /// Instructions that machine code executes for one call, compiled for a fixed kind of processor and counted by valgrind. Without it, or on other
 /// machines, there is nothing to compare.
 #[test]
+#[ignore = "valgrind takes a minute"]
 #[cfg(all(feature = "llvm", target_arch = "x86_64", target_os = "linux"))]
 fn machine_code_does_no_more_than_it_did() {
     let there = |program: &str| Command::new(program).arg("--version").output().is_ok();
