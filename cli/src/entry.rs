@@ -4,11 +4,12 @@
 use crate::data::{Layout, Sizes};
 use lang::core::{Binder, Def, Term, Tm, make};
 use lang::diag::{Site, Span};
-use lang::name::Name;
+use lang::name::{Name, Var};
 use lang::prim::{Prim, Scalar};
 use lang::size::Size;
 use lang::target::{LBinder, Lin, make as lin};
 use lang::types::{LType, Mode, Type};
+use lang::walk::{Mapper, Subst};
 use std::sync::Arc;
 
 /// What a command asks of a definition.
@@ -173,6 +174,27 @@ pub fn value_at(def: &Def, params: &[Slot], result: &Layout, sizes: &Sizes) -> O
     let name: Name = format!("{}'at", def.name).into();
     let def = Def { name, types: vec![], sizes: vec![], params: own, result: result.ty(), body, supply };
     Some(Entry { def, params: slots, result })
+}
+
+/// Sizes above this are left to the data: products of a few of them would not fit in 64 bits.
+const LARGEST_FIXED: i64 = 1 << 20;
+
+/// The definition with sizes fixed by `--size`: compiled for these alone, it takes them no more.
+pub fn fixed(mut def: Def, sizes: &[(String, i64)]) -> Def {
+    let known = |v: &Var| {
+        sizes.iter().find(|(x, k)| *x == *v.name && *k <= LARGEST_FIXED).map(|(_, k)| Size::constant(*k))
+    };
+    let (fixed, open): (Vec<Var>, Vec<Var>) = def.sizes.iter().cloned().partition(|v| known(v).is_some());
+    if fixed.is_empty() {
+        return def;
+    }
+    let mut subst = Subst::new(&mut def.supply);
+    for v in &fixed {
+        subst.terms.insert(v.clone(), make::size(&known(v).unwrap_or_default()));
+    }
+    let params = def.params.iter().map(|p| Binder::new(p.var.clone(), subst.ty(&p.ty))).collect();
+    let (result, body) = (subst.ty(&def.result), subst.term(&def.body));
+    Def { sizes: open, params, result, body, ..def }
 }
 
 fn tuple_or_one(mut types: Vec<Type>) -> Type {

@@ -4,7 +4,7 @@
 use crate::args::{Engine, EngineArgs, MathMode};
 use crate::codes;
 use crate::data::{Numbers, Sizes, Tensor, value};
-use crate::entry::Entry;
+use crate::entry::{Entry, fixed};
 use crate::timing::stage;
 #[cfg(feature = "llvm")]
 use crate::timing::steps;
@@ -29,6 +29,8 @@ pub struct Options {
     pub threads: usize,
     /// Where machine code is kept; None: nowhere.
     pub cache: Option<PathBuf>,
+    /// The sizes that `--size` fixes.
+    pub sizes: Vec<(String, i64)>,
 }
 
 impl Options {
@@ -40,6 +42,7 @@ impl Options {
             fast_math: args.fast_math,
             threads: args.threads.unwrap_or(0),
             cache: if args.no_cache { None } else { crate::cache::directory() },
+            sizes: args.size.clone(),
         }
     }
 
@@ -183,7 +186,8 @@ pub struct Outcome {
 }
 
 impl Runnable {
-    pub fn new(program: &Program, entry: Entry, options: &Options) -> Result<Runnable, Fault> {
+    pub fn new(program: &Program, mut entry: Entry, options: &Options) -> Result<Runnable, Fault> {
+        entry.def = fixed(entry.def, &options.sizes);
         let code = match options.engine {
             Engine::Eval => {
                 let normal = normal_form(program, &entry.def)?;

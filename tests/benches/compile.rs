@@ -46,6 +46,7 @@ fn compile(text: &str, name: &str, ask: &Ask) -> Laps {
         fast_math: false,
         threads: 1,
         cache: None,
+        sizes: vec![],
     };
     cli::timing::take();
     let compiled = Function::compile(text, name, ask, &options);

@@ -197,6 +197,7 @@ fn compiled(ask: Ask) -> Function {
         fast_math: false,
         threads: 1,
         cache: None,
+        sizes: vec![],
     };
     Function::compile(&text, "loss", &ask, &options).unwrap_or_else(|e| panic!("{e:?}"))
 }

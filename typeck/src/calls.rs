@@ -1,8 +1,13 @@
 //! Applications: definitions, built-ins, primitives and operators by name, and functions by value.
 
+mod differentiation;
+mod lifted;
+mod wrong;
+
+use self::lifted::Lifted;
 use crate::builtin;
 use crate::codes;
-use crate::deferred::Constraint;
+use crate::deferred::{Constraint, scalar_type};
 use crate::diff::Operator;
 use crate::env::{Env, Local, Scheme, Types};
 use crate::infer::{Infer, Why, flatten, lam, wrap};
@@ -12,7 +17,7 @@ use crate::tree::{Head, K, P, PK, Te};
 use crate::ty::{T, is_size_meta};
 use lang::diag::{Diagnostic, Span};
 use lang::name::Var;
-use lang::prim::Prim;
+use lang::prim::{self, Prim, Scalar};
 use lang::size::Size;
 use lang::surface::{BinOp, Expr, ExprKind, Ident, SizeExpr, SizeKind, TyArg, TyKind, at};
 use std::collections::{HashMap, HashSet};
@@ -34,11 +39,14 @@ pub(crate) struct Instance {
     pub(crate) types: Vec<T>,
     pub(crate) sizes: Vec<Size>,
     /// Types of the parameters, and for a dependent one the size its argument is.
-    pub(crate) params: Vec<(T, Option<Size>, Option<String>)>,
+    pub(crate) params: Vec<Parameter>,
     /// The existential sizes of the result, named.
     pub(crate) opened: Vec<Var>,
     pub(crate) result: T,
 }
+
+/// The type of a parameter, the size its argument is where it is dependent, its name.
+pub(crate) type Parameter = (T, Option<Size>, Option<String>);
 
 impl Infer<'_> {
     /// head args
@@ -124,6 +132,23 @@ impl Infer<'_> {
     }
 
     fn apply_all(&mut self, env: &Env, f: Te, args: &[&Expr], span: Span) -> Te {
+        if let [ExprKind::Var(x), _, ..] = args.iter().map(|a| &a.node).collect::<Vec<_>>()[..]
+            && !env.locals.contains_key(x)
+            && !self.applicable(&f.ty)
+            && (suggest::is_function(x) || suggest::foreign_name(x).is_some())
+        {
+            if !suggest::is_function(x) {
+                self.unknown(env, x, args[0].span);
+                return Te::error(span);
+            }
+            self.report(
+                Diagnostic::new(codes::NOT_A_FUNCTION, format!("`{x}` stands before its arguments"))
+                    .label(args[0].span, "this function")
+                    .label(f.span, self.has_type(&f.ty))
+                    .help(format!("write `{x} a b`")),
+            );
+            return Te::error(span);
+        }
         let mut f = f;
         for arg in args {
             let at = f.span.to(arg.span);
@@ -191,6 +216,7 @@ impl Infer<'_> {
                 .label(arg.span, "the argument");
                 let d = match self.metas.resolve(&f.ty) {
                     T::Array(..) => d.help("to index, leave no space before the bracket: a[i]"),
+                    _ if matches!(f.kind, K::Num(_) | K::Lit(_)) => d.help("a product is written `2 * x`"),
                     _ => d,
                 };
                 self.report(d);
@@ -218,6 +244,9 @@ impl Infer<'_> {
             }
             let head = Head::Def(sig.name.clone(), sig.inputs.clone());
             let instance = self.instantiate(env, head, &sig.scheme, targs, at);
+            if let Some(t) = self.tupled(env, name, &instance.params, args, at) {
+                return t;
+            }
             return self.call(env, name, instance, args, at, span);
         }
         if let Some((sum, k, has_payload)) = self.constructor(name) {
@@ -297,38 +326,15 @@ impl Infer<'_> {
                 return Te::new(K::Let(unused, Box::new(a), Box::new(length)), T::Int, span);
             }
             let instance = self.instantiate(env, Head::Row(row), builtin::scheme(row), targs, at);
+            if let Some(t) = self.tupled(env, name, &instance.params, args, at) {
+                return t;
+            }
             return self.call(env, name, instance, args, at, span);
         }
-        if name == "clamp" && targs.is_none() {
-            // clamp lo hi x = min hi (max lo x), pointwise as these are.
-            let all: Vec<Te> = args.iter().take(3).map(|a| self.infer(env, a)).collect();
-            let missing = 3 - all.len();
-            let t = self.eta(all, missing, at, |s, mut all| {
-                let (x, high) = (all.pop(), all.pop());
-                let lower: Vec<Te> = all.into_iter().chain(x).collect();
-                let raised = s.lift("max", lower, span);
-                s.lift("min", high.into_iter().chain([raised]).collect(), span)
-            });
-            if let Some(extra) = args.get(3)
-                && !self.applicable(&t.ty)
-            {
-                return self.too_many(name, at, 3, args.len(), extra.span, span);
-            }
-            return self.apply_all(env, t, &args[3.min(args.len())..], span);
-        }
-        let prim = if name == "where" { "select" } else { name };
-        if let Some(row) = Prim::ALL.iter().map(|p| p.row()).find(|r| r.name == prim)
-            && targs.is_none()
+        if targs.is_none()
+            && let Some(lifted) = Lifted::find(name)
         {
-            let all: Vec<Te> = args.iter().take(row.args.len()).map(|a| self.infer(env, a)).collect();
-            let missing = row.args.len() - all.len();
-            let t = self.eta(all, missing, at, |s, all| s.lift(row.name, all, span));
-            if let Some(extra) = args.get(row.args.len())
-                && !self.applicable(&t.ty)
-            {
-                return self.too_many(name, at, row.args.len(), args.len(), extra.span, span);
-            }
-            return self.apply_all(env, t, &args[row.args.len().min(args.len())..], span);
+            return self.lifted(env, name, lifted, args, at, span);
         }
         if let Some((_, instead)) = LATER.iter().find(|(later, _)| *later == name) {
             self.unsupported(at, &format!("`{name}`"), instead);
@@ -348,37 +354,6 @@ impl Infer<'_> {
             self.infer(env, arg);
         }
         Te::error(span)
-    }
-
-    fn unknown(&mut self, env: &Env, name: &str, at: Span) {
-        if name.contains('.') {
-            let sigs = self.sigs;
-            let known = sigs.defs.keys().chain(sigs.inputs.keys()).chain(sigs.constructors.keys());
-            let d = modules::unknown_member(sigs, name, "definition", at, known);
-            d.into_iter().for_each(|d| self.report(d));
-            return;
-        }
-        let d = Diagnostic::new(codes::UNKNOWN_NAME, format!("there is no `{name}` in scope"))
-            .label(at, "not found");
-        let known = env
-            .locals
-            .keys()
-            .chain(self.sigs.defs.keys())
-            .chain(self.sigs.inputs.keys())
-            .chain(self.sigs.constructors.keys())
-            .map(String::as_str)
-            .chain(builtin::ALL.iter().map(|r| r.name))
-            .chain(["where", "clamp"])
-            .chain(Operator::ALL.iter().map(|o| o.name()))
-            .chain(Prim::ALL.iter().map(|p| p.row().name));
-        let d = match suggest::foreign_name(name) {
-            Some(help) => d.help(help),
-            None if self.sigs.modules.contains_key(name) => {
-                d.help(format!("it is a module: its names are written `{name}.x`"))
-            }
-            None => suggest::with(d, name, known),
-        };
-        self.report(d);
     }
 
     /// λ for the arguments that are missing; those given are named first, so that they are computed once.
@@ -581,20 +556,6 @@ impl Infer<'_> {
         }
     }
 
-    fn too_many(&mut self, name: &str, at: Span, takes: usize, given: usize, extra: Span, span: Span) -> Te {
-        let message = match takes {
-            0 => format!("`{name}` is not a function, but it is given an argument"),
-            1 => format!("`{name}` takes 1 argument, here are {given}"),
-            _ => format!("`{name}` takes {takes} arguments, here are {given}"),
-        };
-        self.report(
-            Diagnostic::new(codes::NOT_A_FUNCTION, message)
-                .label(extra, "one too many")
-                .label(at, "applied here"),
-        );
-        Te::error(span)
-    }
-
     /// zero[τ] as a Cartesian value, unread[τ]
     fn of_type(&mut self, env: &Env, name: &str, targs: &[TyArg], at: Span) -> Te {
         let zero = name == "zero";
@@ -647,77 +608,6 @@ impl Infer<'_> {
                 self.report(Diagnostic::new(codes::TYPE_ARGUMENTS, message).label(e.span, "no summand"));
                 None
             }
-        }
-    }
-
-    /// The types of a differentiation operator at its uses: f : τ → σ first.
-    fn differentiation(&mut self, op: Operator, at: Span, args: &[&Expr]) -> Instance {
-        let (tau, sigma) = (self.metas.fresh(), self.metas.fresh());
-        let f = T::fun(tau.clone(), sigma.clone());
-        let place = args.first().map_or(at, |e| e.span);
-        let mut derived = |of: &T, real: &T| {
-            let result = self.metas.fresh();
-            self.pending.push(Constraint::Derived {
-                of: of.clone(),
-                at: real.clone(),
-                result: result.clone(),
-                span: at,
-            });
-            result
-        };
-        let (extra, result) = match op {
-            Operator::Grad => (None, derived(&tau, &T::Real)),
-            Operator::ValueAndGrad => (None, T::tuple([T::Real, derived(&tau, &T::Real)])),
-            Operator::Jvp => (Some(derived(&tau, &T::Real)), derived(&sigma, &T::Real)),
-            Operator::JvpWithValue => {
-                (Some(derived(&tau, &T::Real)), T::tuple([sigma.clone(), derived(&sigma, &T::Real)]))
-            }
-            Operator::Vjp => (Some(derived(&sigma, &T::Real)), derived(&tau, &T::Real)),
-            Operator::VjpWithValue => {
-                (Some(derived(&sigma, &T::Real)), T::tuple([sigma.clone(), derived(&tau, &T::Real)]))
-            }
-            Operator::Jacobian | Operator::JacFwd | Operator::JacRev => {
-                let row = derived(&tau, &T::Real);
-                (None, derived(&sigma, &row))
-            }
-            Operator::Hessian => {
-                let row = derived(&tau, &T::Real);
-                (None, derived(&tau, &row))
-            }
-            Operator::Hvp => (Some(derived(&tau, &T::Real)), derived(&tau, &T::Real)),
-            Operator::Linearize => {
-                let map = T::lin(derived(&tau, &T::Real), derived(&sigma, &T::Real));
-                (None, T::tuple([sigma.clone(), map]))
-            }
-            Operator::Pullback => {
-                let map = T::lin(derived(&sigma, &T::Real), derived(&tau, &T::Real));
-                (None, T::tuple([sigma.clone(), map]))
-            }
-        };
-        match op {
-            Operator::Grad | Operator::ValueAndGrad | Operator::Hessian | Operator::Hvp => {
-                let c = Constraint::RealResult { ty: sigma.clone(), op: op.name(), span: place };
-                self.pending.push(c);
-            }
-            Operator::Jvp
-            | Operator::JvpWithValue
-            | Operator::Vjp
-            | Operator::VjpWithValue
-            | Operator::Jacobian
-            | Operator::JacFwd
-            | Operator::JacRev
-            | Operator::Linearize
-            | Operator::Pullback => {}
-        }
-        let mut params = vec![(f, None, None), (tau.clone(), None, None)];
-        params.extend(extra.map(|t| (t, None, None)));
-        Instance {
-            head: Head::Diff(op),
-            types: vec![tau, sigma],
-            sizes: vec![],
-            params,
-            opened: vec![],
-            result,
         }
     }
 }

@@ -44,6 +44,11 @@ codes! {
     PATTERN = "E0312", "a pattern that cannot be used here";
     INEXHAUSTIVE = "E0314", "a match that leaves out a value";
     UNREACHABLE_ARM = "E0315", "an arm of a match that no value reaches";
+    TOO_MANY_ARGUMENTS = "E0316", "more arguments than a function takes";
+    MISSING_ARGUMENT = "E0317", "a function where its value is required";
+    CONVERSION = "E0318", "an int where a real is required, or a real where an int is";
+    TUPLED_ARGUMENTS = "E0319", "the arguments of a function in one tuple";
+    NEGATIVE_INDEX = "E0320", "an index or the end of a slice below zero";
     SIZE_MISMATCH = "E0401", "two sizes that differ";
     SHAPE_MISMATCH = "E0402", "operands of different shapes";
     UNSOLVED_SIZE = "E0403", "a size that nothing determines";

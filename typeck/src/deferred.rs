@@ -22,7 +22,7 @@ pub enum Constraint {
     /// of.name : result
     Field { of: T, name: Name, result: T, span: Span },
     /// a @ b : result
-    MatMul { a: T, b: T, result: T, span: Span },
+    MatMul { a: T, b: T, result: T, span: Span, spans: [Span; 2] },
     /// result is D of, with `at` for every real
     Derived { of: T, at: T, result: T, span: Span },
     /// what `op` differentiates must be real
@@ -277,17 +277,17 @@ impl Infer<'_> {
                 T::Error => self.agree(&T::Error, result, *span),
                 other => {
                     let shown = self.metas.zonk(&other).show();
-                    self.report(
-                        Diagnostic::new(
-                            codes::UNKNOWN_FIELD,
-                            format!("a field needs a record; this is {shown}"),
-                        )
-                        .label(*span, format!("`.{name}` of {shown}")),
-                    );
+                    let message = format!("a field needs a record; this is {shown}");
+                    let d = Diagnostic::new(codes::UNKNOWN_FIELD, message)
+                        .label(*span, format!("`.{name}` of {shown}"));
+                    self.report(match crate::suggest::method(name) {
+                        Some(help) => d.help(help),
+                        None => d,
+                    });
                     self.agree(&T::Error, result, *span)
                 }
             },
-            Constraint::MatMul { a, b, result, span } => self.fire_matmul(a, b, result, *span),
+            Constraint::MatMul { a, b, result, span, spans } => self.fire_matmul(a, b, result, *span, *spans),
             Constraint::Derived { of, at, result, span } => {
                 let of = self.metas.zonk(of);
                 if of.has_meta() {

@@ -229,7 +229,10 @@ pub fn unknown_member<'a>(
             let message = format!("there is no module `{module}` in this file");
             let d = Diagnostic::new(codes::UNKNOWN_MODULE, message).label(span, "not found");
             let d = suggest::with(d, module, sigs.modules.keys().map(String::as_str));
-            let help = format!("a module is named by its import: `import \"{module}.ad\" as {module}`");
+            let help = match suggest::foreign_name(module) {
+                Some(help) => help.to_string(),
+                None => format!("a module is named by its import: `import \"{module}.ad\" as {module}`"),
+            };
             return Some(if d.help.is_some() { d } else { d.help(help) });
         }
     }

@@ -1,6 +1,8 @@
 //! "Did you mean …": the nearest known name by edit distance.
 
+use crate::builtin;
 use lang::diag::Diagnostic;
+use lang::prim::Prim;
 
 /// Insertions, deletions, replacements and swaps of neighbours that turn a into b.
 fn distance(a: &str, b: &str) -> usize {
@@ -78,8 +80,42 @@ pub fn foreign_name(name: &str) -> Option<&'static str> {
         "inner" | "vdot" => "the inner product is `dot`",
         "filter" => "it is in the standard library: `import arrays (filter)`",
         "gradient" | "derivative" | "diff" => "the gradient of f at x is `grad f x`",
+        "clip" => "values are kept between bounds by `clamp low high x`",
+        "cumsum" | "cumulative_sum" => "running sums are `scan (+) 0 xs`",
+        "foldl" | "foldl'" => "from the left, `fold f z xs`",
+        "or" => "the logical or is written `||`",
+        "xor" => "for truth values it is `!=`",
+        "lambda" | "fn" | "fun" | "function" => "a function is written `\\x -> e`",
+        "return" => "a definition's value is its expression: there is no `return`",
+        "print" | "println" => "`adc run` prints the value of `main`",
+        "True" => "write `true`",
+        "False" => "write `false`",
+        "infinity" | "Infinity" | "Inf" => "infinity is written `inf`",
+        "NaN" => "not a number is written `nan`",
+        "Pi" | "PI" => "the constant is written `pi`",
+        "np" | "jnp" | "numpy" | "math" | "Math" | "torch" | "jax" | "tf" => {
+            "the functions of the language stand in no module: `sin x`"
+        }
         _ => return None,
     })
+}
+
+/// Is it a function of the language?
+pub fn is_function(name: &str) -> bool {
+    matches!(name, "clamp" | "where")
+        || builtin::find(name).is_some()
+        || Prim::ALL.iter().any(|p| p.row().name == name)
+}
+
+/// What `x.name` means to someone who calls functions so.
+pub fn method(name: &str) -> Option<String> {
+    match foreign_name(name) {
+        Some(help) => Some(help.into()),
+        None if name == "shape" => {
+            Some("the length of an array is `length xs`, or the size in its type".into())
+        }
+        None => is_function(name).then(|| format!("functions stand before their arguments: `{name} x`")),
+    }
 }
 
 #[cfg(test)]

@@ -74,7 +74,9 @@ fn nothing_is_too_deep_to_answer() {
 const CASES: &[(&str, &[&str])] = &[
     (
         "def f (x : real^2) (k : int) = let m = transpose x + k in replicate m 1.0\n",
-        &["E0301 argument `xss` of `transpose` must be an array of arrays, this is real^2"],
+        &[
+            "E0301 argument `xss` of `transpose` must be an array of arrays, this is real^2 | it is `transpose ['a, n, m] (xss : [n][m]'a) : [m][n]'a`",
+        ],
     ),
     (
         "def f (x : real) = checkpoint exp x\n",
@@ -117,7 +119,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "def f (x : real) (k : int) : real = x + k\n",
-        &["E0303 `+` does not apply to real and int | ints are converted with `real`: real k"],
+        &["E0318 `+` does not apply to real and int | ints are converted with `real`: real k"],
     ),
     (
         "def f (k : int) : int = k / 2\n",
@@ -178,7 +180,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "def f (x : real) : real = match x with | 0 -> 1.0\n",
-        &["E0301 this pattern is for int, the value is real | `floor_int x` and `round_int x` give ints"],
+        &["E0318 this pattern is for int, the value is real | `floor_int x` and `round_int x` give ints"],
     ),
     (
         "type s = A real | B (real, bool)\ndef f (x : s) : real = match x with | A y -> y | B (y, true) -> y\n",
@@ -234,7 +236,10 @@ const CASES: &[(&str, &[&str])] = &[
         "type o ['a] = Some 'a | None\ndef f (x : o) : real = 1.0\n",
         &["E0208 `o` takes 1 argument, here are 0"],
     ),
-    ("def f [n] (x : real^n) = x @ 2.0\n", &["E0303 `@` does not apply to real^n and real"]),
+    (
+        "def f [n] (x : real^n) = x @ 2.0\n",
+        &["E0303 `@` does not apply to real^n and real | `@` is for vectors and matrices of reals"],
+    ),
     ("def f [n, m] (x : real^n) (y : real^m) = x @ y\n", &["E0402 `@` of real^n and real^m: n is not m"]),
     ("def f (x : real^3) (y : real^4) = x * y\n", &["E0402 `*` of real^3 and real^4: the shapes differ"]),
     (
@@ -269,10 +274,10 @@ const CASES: &[(&str, &[&str])] = &[
             "E0403 nothing determines the size k here | write the type, or give the bound of the comprehension",
         ],
     ),
-    ("def f (x : real) : real = exp x x\n", &["E0302 `exp` takes 1 argument, here are 2"]),
+    ("def f (x : real) : real = exp x x\n", &["E0316 `exp` takes 1 argument, here are 2"]),
     (
         "def f (x : real) : real -> real = max x\ndef g : real = max 1.0\n",
-        &["E0301 the result of `g` is declared as real, this is a function | an argument may be missing"],
+        &["E0317 the result of `g` is declared as real, this is a function | an argument may be missing"],
     ),
     ("import \"a.ad\" as a\ndef f (x : real) : real = x\n", &["E0210 imports need files to import from"]),
     (
@@ -300,7 +305,7 @@ const CASES: &[(&str, &[&str])] = &[
     ),
     (
         "def f (x : real) : real = detach\n",
-        &["E0301 the result of `f` is declared as real, this is a function | an argument may be missing"],
+        &["E0317 the result of `f` is declared as real, this is a function | an argument may be missing"],
     ),
     (
         "def f (x : 'a) = x\n",
@@ -329,21 +334,25 @@ const CASES: &[(&str, &[&str])] = &[
     ("def f (x : (real, real)) : real = let (a, a) = x in a\n", &["E0204 the name `a` is there twice"]),
     (
         "def f (x : real) = loop s = 0 for i < x do s + i\n",
-        &["E0301 a bound must be an int, this is real | `floor_int x` and `round_int x` give ints"],
+        &["E0318 a bound must be an int, this is real | `floor_int x` and `round_int x` give ints"],
     ),
     (
         "def f (x : real) = map (\\y -> y + 1) x\n",
-        &["E0301 argument `xs` of `map` must be an array, this is real"],
+        &[
+            "E0301 argument `xs` of `map` must be an array, this is real | it is `map ['a, 'b, n] (f : 'a -> 'b) (xs : [n]'a) : [n]'b`",
+        ],
     ),
     (
         "def f [n] (x : [n](real, int)) = map (\\p -> p.0 * p.1) x\n",
-        &["E0303 `*` does not apply to real and int | ints are converted with `real`: real k"],
+        &["E0318 `*` does not apply to real and int | ints are converted with `real`: real k"],
     ),
     ("type real = int\n", &["E0204 `real` is a type already"]),
     ("type m [n] = real^n\ndef f (x : m) : real = 1.0\n", &["E0208 `m` takes 1 argument, here are 0"]),
     ("input t [n] : [n]real -> real\n", &["E0301 the input `t` must have a first-order type"]),
     (
         "def f (x : real) = reduce (+) 0.0 1.0\n",
-        &["E0301 argument `xs` of `reduce` must be real^n, this is real"],
+        &[
+            "E0301 argument `xs` of `reduce` must be real^n, this is real | it is `reduce ['a, n] (f : 'a -> 'a -> 'a) (z : 'a) (xs : [n]'a) : 'a`",
+        ],
     ),
 ];

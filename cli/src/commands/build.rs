@@ -29,10 +29,16 @@ pub fn build(
         false => export.iter().map(|e| asked(e)).collect::<Result<_, _>>()?,
     };
     let mut procs = vec![];
+    let mut unknown: Vec<&String> = options.sizes.iter().map(|(n, _)| n).collect();
     for export in &exports {
         let def = exported(&file, export, &[])?.def;
+        unknown.retain(|x| def.sizes.iter().all(|n| *n.name != **x));
+        let def = entry::fixed(def, &options.sizes);
         let (Export::Value(name) | Export::Grad(name) | Export::ValueAndGrad(name)) = export;
         procs.push(to_loops(&file.program, &def, &options).map_err(|f| fault(&file, name, f))?);
+    }
+    if let Some(size) = unknown.first() {
+        return Err(Stop::Usage(format!("nothing that is exported has a size `{size}`")));
     }
     let stem = path.file_stem().and_then(|s| s.to_str()).unwrap_or("out");
     std::fs::create_dir_all(out).map_err(|e| unwritable(out, &e.to_string()))?;

@@ -1,7 +1,7 @@
 //! `adc grad`, `jvp`, `vjp`, `jacobian`, `cost`.
 
 use super::run::printed;
-use super::subject::{Data, Subject, about, data, subject};
+use super::subject::{Data, Subject, about, data, size_of_it, subject};
 use super::{fault, load, options};
 use crate::args::{DerivativeArgs, Engine, ModeArg};
 use crate::codes;
@@ -286,6 +286,7 @@ fn cost_data(
     fixed: &[(String, i64)],
 ) -> Result<Data, Stop> {
     let mut sizes = Sizes::default();
+    size_of_it(&subject.def, fixed)?;
     for (name, k) in fixed {
         if let Some(n) = subject.def.sizes.iter().find(|n| *n.name == **name) {
             sizes.set(n, *k, "by --size");

@@ -73,6 +73,11 @@ fn options(args: &EngineArgs) -> Result<Options, Stop> {
         timing::switch_on();
     }
     let options = Options::new(args);
+    for (k, (name, n)) in options.sizes.iter().enumerate() {
+        if let Some((_, m)) = options.sizes[..k].iter().find(|(other, m)| other == name && m != n) {
+            return Err(Stop::Usage(format!("--size gives {name} twice: {m} and {n}")));
+        }
+    }
     match options.engine {
         Engine::Jit if !cfg!(feature = "llvm") => {
             Err(Stop::Usage("this adc was built without LLVM: --engine eval or --engine loops".into()))

@@ -1,5 +1,6 @@
 //! `adc show`: a stage of the compilation, as text.
 
+use super::subject::size_of_it;
 use super::{fault, load, options, subject};
 use crate::args::{EngineArgs, Stage};
 use crate::pipeline::{Fault, Options, derivative, normal_form, simplified, to_loops};
@@ -39,19 +40,21 @@ pub fn show(
             derivative(program, &def.name, mode).map(|(program, name)| text(&program.defs[&name], &program))
         }
         Stage::Simplified => reverse_simplified(program, def, explain, &options),
-        Stage::Loops => entry_point(&file, name, wrt)
+        Stage::Loops => entry_point(&file, name, wrt, &options)
             .map(|def| to_loops(program, &def, &options).map(|proc| lang::loops::text::print(&proc)))?,
         Stage::Llvm | Stage::Asm => {
-            entry_point(&file, name, wrt).map(|def| native(program, &def, stage, &options))?
+            entry_point(&file, name, wrt, &options).map(|def| native(program, &def, stage, &options))?
         }
     };
     shown.map_err(|f| fault(&file, &def.name, f))
 }
 
 /// The definition of that name, or for `grad f` and `value_and_grad f` the entry point.
-fn entry_point(file: &CheckedFile, text: &str, wrt: &[String]) -> Result<core::Def, Stop> {
+fn entry_point(file: &CheckedFile, text: &str, wrt: &[String], options: &Options) -> Result<core::Def, Stop> {
     let asked = super::build::asked(text)?;
-    Ok(super::build::exported(file, &asked, wrt)?.def)
+    let def = super::build::exported(file, &asked, wrt)?.def;
+    size_of_it(&def, &options.sizes)?;
+    Ok(crate::entry::fixed(def, &options.sizes))
 }
 
 fn definition<'f>(file: &'f CheckedFile, text: &str) -> Result<&'f core::Def, Stop> {

@@ -159,6 +159,15 @@ pub fn data(
     timing::stage("read data", || read_data(file, def, params, given, fixed))
 }
 
+/// Does `--size` name sizes of this definition?
+pub fn size_of_it(def: &Def, fixed: &[(String, i64)]) -> Result<(), Stop> {
+    let unknown = fixed.iter().find(|(name, _)| def.sizes.iter().all(|n| *n.name != **name));
+    let Some((name, _)) = unknown else { return Ok(()) };
+    let known: Vec<&str> = def.sizes.iter().map(|n| &*n.name).collect();
+    let known = if known.is_empty() { "none".into() } else { known.join(", ") };
+    Err(Stop::Usage(format!("`{}` has no size `{name}`; its sizes: {known}", def.name)))
+}
+
 fn read_data(
     file: &CheckedFile,
     def: &Def,
@@ -167,14 +176,11 @@ fn read_data(
     fixed: &[(String, i64)],
 ) -> Result<Data, Stop> {
     let mut sizes = Sizes::default();
+    size_of_it(def, fixed)?;
     for (name, k) in fixed {
-        let Some(n) = def.sizes.iter().find(|n| *n.name == **name) else {
-            let known: Vec<&str> = def.sizes.iter().map(|n| &*n.name).collect();
-            let known = if known.is_empty() { "none".into() } else { known.join(", ") };
-            let message = format!("`{}` has no size `{name}`; its sizes: {known}", def.name);
-            return Err(Stop::Usage(message));
-        };
-        sizes.set(n, *k, "by --size");
+        if let Some(n) = def.sizes.iter().find(|n| *n.name == **name) {
+            sizes.set(n, *k, "by --size");
+        }
     }
     let unknown = given.by_name.keys().find(|name| params.iter().all(|p| p.name != **name));
     if let Some(name) = unknown {

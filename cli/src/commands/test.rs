@@ -19,6 +19,9 @@ use typeck::TestCase;
 const TOLERANCE: f64 = 1e-9;
 
 pub fn test(files: &[PathBuf], args: &EngineArgs) -> Result<String, Stop> {
+    if let Some((size, _)) = args.size.first() {
+        return Err(Stop::Usage(format!("tests have no sizes to fix, so no `{size}`")));
+    }
     let all = [Engine::Eval, Engine::Loops, Engine::Jit];
     let engines: Vec<Engine> = match args.engine {
         Some(engine) => vec![engine],

@@ -28,4 +28,6 @@ codes! {
     UNTYPED_PARAMETER = "E0111" "a parameter of a definition without its type",
     NOT_A_TEST = "E0112" "a test that compares nothing",
     LOOSE_DOT = "E0113" "a projection with a gap before its dot",
+    LET_WITHOUT_IN = "E0114" "a `let` without its `in`",
+    INCOMPLETE_IF = "E0115" "an `if` without its `then` or `else`",
 }

@@ -141,6 +141,8 @@ fn test<'t>(expr: P<'t, Expr>) -> P<'t, ItemKind> {
         .then_ignore(sym(Sym::Equals))
         .then(expr)
         .then(close.or_not())
+        // What follows is reported before what the test lacks.
+        .then_ignore(end().rewind())
         .map_with(|((name, left), close), e| {
             let (left, relation, right) = match (left, close) {
                 (left, Some((right, tolerance))) => (left, Relation::Within(tolerance), right),

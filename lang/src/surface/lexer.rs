@@ -68,6 +68,8 @@ fn pieces<'s>() -> impl Parser<'s, &'s str, Vec<(Piece, SimpleSpan)>> {
         fixed(SHORT),
         just('\'').then(word()).to(Piece::TypeVar),
         string.map(|closed| if closed.is_some() { Piece::Str } else { Piece::OpenStr }),
+        // A comment of other languages: one complaint for the line.
+        just('#').then(line()).to(Piece::Unknown),
         any().to(Piece::Unknown),
     ));
     piece.map_with(|p, e| (p, e.span())).repeated().collect()
@@ -231,7 +233,8 @@ fn similar(c: char) -> Option<String> {
         '≠' => "write `!=`".into(),
         '“' | '”' => "strings stand between `\"`".into(),
         '#' => "a comment begins with `--`".into(),
-        ';' => "definitions and expressions need no `;`".into(),
+        ';' => "nothing is separated by `;`; a name is given with `let x = e in e`".into(),
+        '$' => "an argument stands in parentheses, or before the function: `xs |> sum`".into(),
         '&' => "the logical and is `&&`".into(),
         '%' => "the remainder is `mod`".into(),
         _ => return None,

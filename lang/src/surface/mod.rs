@@ -7,6 +7,7 @@ pub mod format;
 mod grammar;
 mod items;
 pub mod lexer;
+mod mend;
 pub mod parser;
 pub mod print;
 mod problem;

@@ -76,7 +76,7 @@ pub fn parse_expr(text: &str) -> (Expr, Vec<Diagnostic>) {
     }
     let end = tokens.last().map_or(whole, |t| t.1);
     let (expr, problems) = grammar().expr.parse(input(&tokens, end)).into_output_errors();
-    diagnostics.extend(problems.into_iter().map(|p| p.into_diagnostic(None)));
+    diagnostics.extend(problems.into_iter().map(|p| p.into_diagnostic(None, &tokens, &|_| None)));
     (expr.unwrap_or(failed), diagnostics)
 }
 
@@ -120,7 +120,7 @@ fn item<'t>(
             }
             _ => None,
         });
-        diagnostics.push(p.into_diagnostic(stray));
+        diagnostics.push(p.into_diagnostic(stray, tokens, column));
     }
     kind.unwrap_or(ItemKind::Error)
 }
@@ -137,9 +137,8 @@ fn not_an_item(tok: &Tok, span: Span) -> Diagnostic {
             .label(span, "this begins no item");
     match tok {
         Tok::Name(w) if ITEM_WORDS.contains(w) => d.help(format!("move `{w}` to column one")),
-        Tok::Sym(Sym::Let) | Tok::Name("fn" | "fun" | "func" | "function" | "val" | "var" | "define") => {
-            d.help("a definition is written `def f (x : real) : real = …`")
-        }
+        Tok::Sym(Sym::Slash) => d.help("a comment begins with `--`"),
+        Tok::Sym(Sym::Let) | Tok::Name(_) => d.help("a definition is written `def f (x : real) : real = …`"),
         _ => d.help(format!("items begin in column one with {ITEMS}")),
     }
 }

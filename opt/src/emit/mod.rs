@@ -116,7 +116,7 @@ fn procedure(
         e.bind(n, Ev::Scalar(Operand::Val(v)), &Type::Int);
     }
     for n in compound_sizes(def) {
-        let v = e.proc.val(Scalar::Int, "size");
+        let v = e.proc.val(Scalar::Int, spelled(&n));
         e.proc.params.push(Param::Scalar(v));
         e.compound.insert(n, Operand::Val(v));
     }
@@ -161,6 +161,12 @@ fn procedure(
 struct Failures {
     table: Vec<(Failure, Site)>,
     numbers: HashMap<(Failure, Site), usize>,
+}
+
+/// A size as a name: `n + 1` is `n_plus_1`.
+fn spelled(n: &Size) -> Name {
+    let text = n.to_string().replace(" + ", "_plus_").replace(" - ", "_minus_").replace('*', "_times_");
+    text.replace('-', "minus_").replace('^', "_to_").into()
 }
 
 struct Emitter<'p> {

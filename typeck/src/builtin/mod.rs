@@ -62,6 +62,7 @@ pub const SECTIONS: &[(&str, &[Row])] = &[
     ("Arrays", array::ROWS),
     ("Reductions and order", reduce::ROWS),
     ("Linear algebra and safe sums", numeric::ROWS),
+    ("Constants", numeric::CONSTANTS),
     ("Random numbers", random::ROWS),
     ("Checks", checks::ROWS),
 ];

@@ -3,6 +3,17 @@
 use super::Body::Text;
 use super::Row;
 
+pub const CONSTANTS: &[Row] = &[
+    Row {
+        name: "pi",
+        header: ": real",
+        body: Text("3.141592653589793"),
+        doc: "half the circumference of the unit circle",
+    },
+    Row { name: "inf", header: ": real", body: Text("1.0 / 0.0"), doc: "infinity" },
+    Row { name: "nan", header: ": real", body: Text("0.0 / 0.0"), doc: "not a number" },
+];
+
 pub const ROWS: &[Row] = &[
     Row {
         name: "dot",

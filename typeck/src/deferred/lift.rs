@@ -141,7 +141,13 @@ impl Infer<'_> {
         span: Span,
         spans: &[Span],
     ) -> Outcome {
-        let shown: Vec<String> = args.iter().map(|t| self.shown(t)).collect();
+        let shown: Vec<String> = args
+            .iter()
+            .map(|t| match self.shown(t).as_str() {
+                "of unknown type" => "something of unknown type".to_string(),
+                known => known.to_string(),
+            })
+            .collect();
         let bases: Vec<Option<Scalar>> = args
             .iter()
             .map(|t| match self.shape(t) {
@@ -149,8 +155,15 @@ impl Infer<'_> {
                 Shape::Known(_, Base::Number(_)) | Shape::Unknown | Shape::NoNumber | Shape::Error => None,
             })
             .collect();
+        let (real, int) = (bases.contains(&Some(Scalar::Real)), bases.contains(&Some(Scalar::Int)));
+        let function = |t: &T| matches!(self.metas.resolve(t), T::Fun(..));
+        let code = match () {
+            _ if real && int => codes::CONVERSION,
+            _ if args.iter().any(function) => codes::MISSING_ARGUMENT,
+            _ => codes::OPERANDS,
+        };
         let mut d = Diagnostic::new(
-            codes::OPERANDS,
+            code,
             match shown.as_slice() {
                 [t] => format!("`{op}` does not apply to {t}"),
                 _ => format!("`{op}` does not apply to {}", shown.join(" and ")),
@@ -162,12 +175,12 @@ impl Infer<'_> {
         if spans.is_empty() {
             d = d.label(span, "applied here");
         }
-        let (real, int) = (bases.contains(&Some(Scalar::Real)), bases.contains(&Some(Scalar::Int)));
-        let minus_of_function = op == "-"
-            && args.len() == 2
-            && args.first().is_some_and(|t| matches!(self.metas.resolve(t), T::Fun(..)));
-        if minus_of_function {
+        if op == "-" && args.len() == 2 && args.first().is_some_and(function) {
             d = d.help("a negative argument stands in parentheses: f (-x)");
+        } else if code == codes::MISSING_ARGUMENT {
+            d = d.help("an argument may be missing");
+        } else if op == "not" {
+            d = d.help("application binds tighter than comparison: `not (a == b)`, or `a != b`");
         } else if op == "/" && int && !real {
             d = d.help("ints have `div` and `mod`; `real k` converts");
         } else if int && (real || rows(op).iter().all(|(a, _)| !a.contains(&Scalar::Int))) {
@@ -179,7 +192,7 @@ impl Infer<'_> {
         self.agree(&T::Error, result, span)
     }
 
-    pub(super) fn fire_matmul(&mut self, a: &T, b: &T, result: &T, span: Span) -> Outcome {
+    pub(super) fn fire_matmul(&mut self, a: &T, b: &T, result: &T, span: Span, spans: [Span; 2]) -> Outcome {
         let dims = |s: &Self, t: &T| match s.shape(t) {
             Shape::Known(dims, _) => Ok(dims),
             Shape::Unknown => Err(true),
@@ -210,7 +223,9 @@ impl Infer<'_> {
             if [a, b].iter().all(|t| self.metas.zonk(t) != T::Error) {
                 self.report(
                     Diagnostic::new(codes::OPERANDS, format!("`@` does not apply to {x} and {y}"))
-                        .label(span, "a product of vectors or matrices of reals is required"),
+                        .label(spans[0], format!("this has type {x}"))
+                        .label(spans[1], format!("this has type {y}"))
+                        .help("`@` is for vectors and matrices of reals"),
                 );
             }
             return self.agree(&T::Error, result, span);
@@ -220,7 +235,8 @@ impl Infer<'_> {
             let (n, m) = (self.metas.zonk_size(n), self.metas.zonk_size(m));
             self.report(
                 Diagnostic::new(codes::SHAPE_MISMATCH, format!("`@` of {x} and {y}: {n} is not {m}"))
-                    .label(span, format!("the inner sizes are {n} and {m}")),
+                    .label(spans[0], format!("this has type {x}"))
+                    .label(spans[1], format!("this has type {y}")),
             );
         }
         self.agree(&out, result, span)

@@ -68,10 +68,23 @@ impl Infer<'_> {
                     self.size_mismatch(a.span, bound, &n);
                 }
             }
+            self.not_from_behind(e, "an index");
             out.push(self.check(env, e, &T::Int, Why::Index));
             t = element;
         }
         (out, t)
+    }
+
+    /// Nothing is counted from behind: is this a negative numeral?
+    fn not_from_behind(&mut self, e: &Expr, what: &str) -> bool {
+        let ExprKind::Neg(k) = &e.node else { return false };
+        let ExprKind::Int(k @ 1..) = k.node else { return false };
+        self.report(
+            Diagnostic::new(codes::NEGATIVE_INDEX, format!("{what} counts from the front, this is -{k}"))
+                .label(e.span, "below zero")
+                .help(format!("of an array `a : [n]real` it is `n - {k}`")),
+        );
+        true
     }
 
     pub(super) fn slice(
@@ -90,6 +103,7 @@ impl Infer<'_> {
         let mut binds = vec![];
         let mut end = |s: &mut Self, e: Option<&Expr>, default: Size| match e {
             None => default,
+            Some(e) if s.not_from_behind(e, "the end of a slice") => s.metas.fresh_size("k"),
             Some(e) => {
                 let (n, bind) = s.bound(env, e, "k");
                 binds.extend(bind);

@@ -1,6 +1,7 @@
 //! What is said when a type is not the one required.
 
 use super::*;
+use crate::builtin;
 
 impl Infer<'_> {
     pub fn mismatch(&mut self, span: Span, found: &T, want: &T, why: Why, clash: Clash) {
@@ -56,8 +57,14 @@ impl Infer<'_> {
                     None => d,
                 }
             }
-            Clash::Types(..) => {
-                Diagnostic::new(codes::MISMATCH, format!("{what}, {this} is {f}")).label(span, has)
+            Clash::Types(a, b) => {
+                let code = match (self.metas.resolve(a), self.metas.resolve(b)) {
+                    (T::Int, T::Real) | (T::Real, T::Int) => codes::CONVERSION,
+                    (T::Fun(..), T::Lin(..)) => codes::MISMATCH,
+                    (T::Fun(..), _) => codes::MISSING_ARGUMENT,
+                    _ => codes::MISMATCH,
+                };
+                Diagnostic::new(code, format!("{what}, {this} is {f}")).label(span, has)
             }
             Clash::Infinite(_) => Diagnostic::new(codes::INFINITE, "the type of this would contain itself")
                 .label(span, format!("{what}; nothing can be that and a part of it")),
@@ -78,6 +85,9 @@ impl Infer<'_> {
                 (T::Real, T::Int) => d.help("`floor_int x` and `round_int x` give ints"),
                 (T::Fun(..), T::Lin(..)) => d.help("a linear function is written `\\v -o …`"),
                 (T::Fun(..), _) => d.help("an argument may be missing"),
+                (T::Array(..), T::Int) if matches!(why, Why::Bound) => d.help(
+                    "a comprehension counts, and elements are read: `[ xs[i] | i < n ]`, or `map f xs`",
+                ),
                 _ => d,
             },
             Clash::Sizes(a, b) => {
@@ -90,13 +100,31 @@ impl Infer<'_> {
             }
             Clash::Infinite(_) | Clash::Negative(..) | Clash::Overflow => d,
         };
+        // How a built-in is used, where nothing better is known.
+        let d = match (why, &clash, &d.help) {
+            (Why::Argument { function, .. }, Clash::Types(..), None)
+                if !self.sigs.defs.contains_key(function) =>
+            {
+                match builtin::find(function) {
+                    Some(row) => d.help(format!("it is `{function} {}`", row.header)),
+                    None => d,
+                }
+            }
+            _ => d,
+        };
         self.report(d);
     }
 
     pub fn size_mismatch(&mut self, span: Span, a: &Size, b: &Size) {
         let clash = self.metas.unify_size(a, b).err().unwrap_or_else(|| Clash::Sizes(a.clone(), b.clone()));
-        let show = |s: &Self, n: &Size| s.metas.zonk_size(n).to_string().replace('?', "");
-        let (a, b) = (show(self, a), show(self, b));
+        let fixed = self.metas.fixed_at(a).or(self.metas.fixed_at(b)).filter(|s| *s != span);
+        // As it was written, and what that is here.
+        let show = |s: &Self, n: &Size| {
+            let name = |n: &Size| n.to_string().replace('?', "");
+            let (written, here) = (name(n), name(&s.metas.zonk_size(n)));
+            if written == here { (here.clone(), here) } else { (format!("{written} = {here}"), here) }
+        };
+        let ((a, short_a), (b, short_b)) = (show(self, a), show(self, b));
         let d = match clash {
             Clash::Negative(n, k) => Diagnostic::new(
                 codes::NEGATIVE_SIZE,
@@ -106,8 +134,12 @@ impl Infer<'_> {
             Clash::Overflow => Diagnostic::new(codes::SIZE_OVERFLOW, "a size does not fit in 64 bits")
                 .label(span, "too large"),
             Clash::Sizes(..) | Clash::Types(..) | Clash::Infinite(_) => {
-                Diagnostic::new(codes::SIZE_MISMATCH, format!("the size {a} is not known to be {b}"))
-                    .label(span, format!("{a} and {b} must be equal here"))
+                let d = Diagnostic::new(codes::SIZE_MISMATCH, format!("the size {a} is not known to be {b}"))
+                    .label(span, format!("{short_a} and {short_b} must be equal here"));
+                match fixed {
+                    Some(s) => d.label(s, "a size is fixed by this"),
+                    None => d,
+                }
             }
         };
         self.report(d);

@@ -49,6 +49,7 @@ impl Infer<'_> {
                     b: b.ty.clone(),
                     result: result.clone(),
                     span,
+                    spans: [a.span, b.span],
                 });
                 return Te::new(K::MatMul(Box::new(a), Box::new(b)), result, span);
             }
