@@ -62,6 +62,9 @@ codes! {
     LINEAR_PRODUCT = "E0503", "a product of two linear terms";
     NOT_A_LINEAR_TYPE = "E0504", "a type that is not linear";
     LINEAR_SCOPE = "E0505", "a linear variable that this body does not see";
+    CONSTANT = "E0506", "a constant where a linear term must stand";
+    NO_LINEAR_RULE = "E0507", "a construct that the linear language does not have";
+    NOT_A_LINEAR_MAP = "E0508", "a function applied to a linear term";
     GRAD_OF_NON_REAL = "E0601", "the gradient of something that is not a real";
     NOT_FIRST_ORDER = "E0602", "a derivative of a function whose argument or result contains functions";
     NO_TANGENT = "E0603", "a tangent type of something that has none";

@@ -2,11 +2,13 @@
 //! rejected with the rule that it breaks.
 
 mod apply;
+mod sugar;
+mod wrong;
 
 use crate::codes;
 use crate::env::{Env, Local, Types};
 use crate::infer::{Infer, Why, flatten};
-use crate::names::mentions;
+use crate::names::{mentioned_at, mentions};
 use crate::tree::{K, LK, Le, P, Te};
 use crate::ty::T;
 use lang::diag::{Diagnostic, Span};
@@ -56,15 +58,6 @@ impl Infer<'_> {
         Env { why: Some(why), ..env.clone() }
     }
 
-    fn not_linear(&mut self, span: Span, message: String, label: &str) -> Le {
-        self.report(
-            Diagnostic::new(codes::NOT_LINEAR, message)
-                .label(span, label)
-                .help("a linear term takes 0 to 0 and sums to sums in its linear variables"),
-        );
-        Le::error(span)
-    }
-
     fn require_linear(&mut self, t: &Le, want: &T, why: Why) {
         let found = t.ty.clone();
         self.require(t.span, &found, want, why);
@@ -104,19 +97,7 @@ impl Infer<'_> {
                 Some(Local::Linear { var, ty, level }) if *level == env.level => {
                     Le::new(LK::Var(var.clone()), ty.clone(), span)
                 }
-                Some(Local::Linear { .. }) => {
-                    self.report(
-                        Diagnostic::new(
-                            codes::LINEAR_SCOPE,
-                            format!("the linear variable `{x}` is not seen in this body"),
-                        )
-                        .label(
-                            span,
-                            "the body of a linear λ or of an arm `case … of` sees its own variable only",
-                        ),
-                    );
-                    Le::error(span)
-                }
+                Some(Local::Linear { .. }) => self.out_of_sight(x, span),
                 None if x == "zero" => Le::new(LK::Zero, self.metas.fresh(), span),
                 Some(Local::Cartesian { .. }) | None => self.constant(env, e),
             },
@@ -135,48 +116,32 @@ impl Infer<'_> {
                     &ty,
                     Why::Sides(if *op == BinOp::Add { "`+`" } else { "`-`" }, a.span),
                 );
-                let (a, b) = (Box::new(a), Box::new(b));
-                let kind = if *op == BinOp::Add { LK::Plus(a, b) } else { LK::Minus(a, b) };
-                Le::new(kind, ty, span)
+                let b = if *op == BinOp::Add { b } else { self.negated(b) };
+                Le::new(LK::Plus(Box::new(a), Box::new(b)), ty, span)
             }
             // l-op
             ExprKind::Binary(op @ (BinOp::Mul | BinOp::Div), a, b) => {
                 let (left, right) = (self.uses_linear(env, a), self.uses_linear(env, b));
                 if left && right {
-                    self.report(
-                        Diagnostic::new(
-                            codes::LINEAR_PRODUCT,
-                            "this is not linear: both operands use linear variables",
-                        )
-                        .label(a.span, "linear")
-                        .label(b.span, "linear too")
-                        .help("l-op: a linear primitive takes one linear operand; its factor is Cartesian"),
-                    );
-                    return Le::error(span);
+                    return self.both_linear(env, a, b);
                 }
                 let divides = *op == BinOp::Div;
                 if divides && right {
-                    return self.not_linear(
-                        b.span,
-                        "a quotient is not linear in its divisor".into(),
-                        "a linear variable divides here (l-op)",
-                    );
+                    return self.not_linear(env, b, "a quotient is not linear in its divisor", "l-op");
                 }
                 let (factor, term) = if divides || left { (b, a) } else { (a, b) };
                 let inner = self.cartesian(env, "the factor of a linear term is Cartesian (l-op)");
-                let mut factor = self.check(&inner, factor, &T::Real, Why::Operand("*"));
+                let mut factor = self.infer(&inner, factor);
                 if divides {
                     let one = Te::new(K::Lit(lang::core::Lit::Real(1.0)), T::Real, factor.span);
                     factor = self.lift("/", vec![one, factor], span);
                 }
                 let term = self.infer_linear(env, term);
-                self.require_linear(&term, &T::Real, Why::Operand("*"));
-                Le::new(LK::Scale(Box::new(factor), Box::new(term)), T::Real, span)
+                self.product(factor, term, span)
             }
             ExprKind::Neg(t) => {
                 let t = self.infer_linear(env, t);
-                self.require_linear(&t, &T::Real, Why::Operand("-"));
-                Le::new(LK::Neg(Box::new(t)), T::Real, span)
+                self.negated(t)
             }
             // l-pair, l-unit
             ExprKind::Tuple(es) => {
@@ -299,6 +264,7 @@ impl Infer<'_> {
             ExprKind::LoopFor(l) => self.linear_loop(env, l, span),
             // l-case, l-sum-elim
             ExprKind::Match(t, arms) => self.linear_match(env, t, arms, span),
+            ExprKind::Array(es) if self.is_linear(env, e) => self.linear_array(env, es, span),
             ExprKind::Error => Le::error(span),
             ExprKind::Int(_)
             | ExprKind::Real(_)
@@ -313,28 +279,6 @@ impl Infer<'_> {
             | ExprKind::Section(_)
             | ExprKind::As(..) => self.constant(env, e),
         }
-    }
-
-    /// A Cartesian expression where a linear term must stand.
-    fn constant(&mut self, env: &Env, e: &Expr) -> Le {
-        if self.uses_linear(env, e) {
-            let what = match &e.node {
-                ExprKind::Binary(op, ..) => format!("`{}` is not linear in its operands", symbol(*op)),
-                _ => "this construct is not one of the linear language".to_string(),
-            };
-            return self.not_linear(e.span, what, "a linear variable is used in it");
-        }
-        let env = Env { why: None, ..env.clone() };
-        let before = self.diags.len();
-        self.infer(&env, e);
-        if self.diags.len() > before {
-            return Le::error(e.span);
-        }
-        self.not_linear(
-            e.span,
-            "this is constant, and a constant is not linear unless it is `zero`".into(),
-            "does not use the linear variable",
-        )
     }
 
     /// The size and the names it needs.
@@ -384,10 +328,11 @@ impl Infer<'_> {
             LoopFlavour::LinearUp => Direction::Up,
             LoopFlavour::LinearDown => Direction::Down,
             LoopFlavour::Plain | LoopFlavour::Collect => {
-                return self.not_linear(
+                return self.not_one_of_it(
+                    env,
                     span,
-                    "a loop over linear state is written `loop_up` or `loop_down`".into(),
-                    "a Cartesian loop",
+                    &l.body,
+                    "a loop over linear state is `loop_up` or `loop_down`",
                 );
             }
         };
@@ -417,25 +362,4 @@ fn wrap(binds: Vec<(Var, Te)>, t: Le) -> Le {
     }
     let (ty, span) = (t.ty.clone(), t.span);
     Le::new(LK::Bind(binds, Box::new(t)), ty, span)
-}
-
-pub fn symbol(op: BinOp) -> &'static str {
-    match op {
-        BinOp::Add => "+",
-        BinOp::Sub => "-",
-        BinOp::Mul => "*",
-        BinOp::Div => "/",
-        BinOp::Pow => "^",
-        BinOp::Eq => "==",
-        BinOp::Ne => "!=",
-        BinOp::Lt => "<",
-        BinOp::Le => "<=",
-        BinOp::Gt => ">",
-        BinOp::Ge => ">=",
-        BinOp::And => "&&",
-        BinOp::Or => "||",
-        BinOp::Pipe => "|>",
-        BinOp::Compose => ">>",
-        BinOp::MatMul => "@",
-    }
 }

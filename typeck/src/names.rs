@@ -1,6 +1,7 @@
 //! Free names of expressions as written.
 
 use crate::patterns::collect;
+use lang::diag::Span;
 use lang::surface::{Def, Expr, ExprKind, Pat};
 use std::collections::BTreeSet;
 
@@ -8,28 +9,30 @@ use std::collections::BTreeSet;
 const MAP: &str = "-o";
 
 /// Visits every name used free in e, and whether it lies under a linear λ in e; linear formers that are keywords visit as their words.
-fn visit(e: &Expr, bound: &mut Vec<String>, f: &mut dyn FnMut(&str, bool)) {
-    let under = |bound: &mut Vec<String>, pats: &[&Pat], f: &mut dyn FnMut(&str, bool), es: &[&Expr]| {
-        let mark = bound.len();
-        pats.iter().for_each(|p| collect(p, bound));
-        es.iter().for_each(|e| visit(e, bound, f));
-        bound.truncate(mark);
-    };
-    let named = |bound: &mut Vec<String>, names: &[&String], f: &mut dyn FnMut(&str, bool), e: &Expr| {
-        let mark = bound.len();
-        bound.extend(names.iter().map(|x| x.to_string()));
-        visit(e, bound, f);
-        bound.truncate(mark);
-    };
+fn visit(e: &Expr, bound: &mut Vec<String>, f: &mut dyn FnMut(&str, Span, bool)) {
+    let under =
+        |bound: &mut Vec<String>, pats: &[&Pat], f: &mut dyn FnMut(&str, Span, bool), es: &[&Expr]| {
+            let mark = bound.len();
+            pats.iter().for_each(|p| collect(p, bound));
+            es.iter().for_each(|e| visit(e, bound, f));
+            bound.truncate(mark);
+        };
+    let named =
+        |bound: &mut Vec<String>, names: &[&String], f: &mut dyn FnMut(&str, Span, bool), e: &Expr| {
+            let mark = bound.len();
+            bound.extend(names.iter().map(|x| x.to_string()));
+            visit(e, bound, f);
+            bound.truncate(mark);
+        };
     match &e.node {
         ExprKind::Var(x) => {
             if !bound.contains(x) {
-                f(x, in_map(bound));
+                f(x, e.span, in_map(bound));
             }
         }
         ExprKind::TypeApp(x, _) => {
             if !bound.contains(&x.node) {
-                f(&x.node, in_map(bound));
+                f(&x.node, x.span, in_map(bound));
             }
         }
         ExprKind::Int(_) | ExprKind::Real(_) | ExprKind::Bool(_) | ExprKind::Section(_) | ExprKind::Error => {
@@ -96,7 +99,7 @@ fn visit(e: &Expr, bound: &mut Vec<String>, f: &mut dyn FnMut(&str, bool)) {
                 l.flavour,
                 lang::surface::LoopFlavour::LinearUp | lang::surface::LoopFlavour::LinearDown
             ) {
-                f("loop_up", in_map(bound));
+                f("loop_up", e.span, in_map(bound));
             }
             visit(&l.init, bound, f);
             visit(&l.bound, bound, f);
@@ -110,17 +113,17 @@ fn visit(e: &Expr, bound: &mut Vec<String>, f: &mut dyn FnMut(&str, bool)) {
             under(bound, &[&state.pat], f, &[cond, body]);
         }
         ExprKind::Tensor(a, b) => {
-            f("tensor", in_map(bound));
+            f("tensor", e.span, in_map(bound));
             visit(a, bound, f);
             visit(b, bound, f);
         }
         ExprKind::TensorElim { scrutinee, var, lin, body } => {
-            f("tensor", in_map(bound));
+            f("tensor", e.span, in_map(bound));
             visit(scrutinee, bound, f);
             under(bound, &[&var.pat, &lin.pat], f, &[body]);
         }
         ExprKind::Suml { index, bound: n, body } => {
-            f("suml", in_map(bound));
+            f("suml", e.span, in_map(bound));
             visit(n, bound, f);
             named(bound, &[&index.node], f, body);
         }
@@ -134,7 +137,18 @@ fn in_map(bound: &[String]) -> bool {
 /// Does a name with the property occur free in e, outside of linear λs?
 pub fn mentions(e: &Expr, p: &dyn Fn(&str) -> bool) -> bool {
     let mut found = false;
-    visit(e, &mut vec![], &mut |x, in_map| found |= !in_map && p(x));
+    visit(e, &mut vec![], &mut |x, _, in_map| found |= !in_map && p(x));
+    found
+}
+
+/// Where a name with the property first occurs free in e, outside of linear λs.
+pub fn mentioned_at(e: &Expr, p: &dyn Fn(&str) -> bool) -> Option<(String, Span)> {
+    let mut found = None;
+    visit(e, &mut vec![], &mut |x, at, in_map| {
+        if !in_map && found.is_none() && p(x) {
+            found = Some((x.to_string(), at));
+        }
+    });
     found
 }
 
@@ -143,7 +157,7 @@ pub fn free_names(def: &Def) -> BTreeSet<String> {
     let mut bound = vec![];
     def.params.iter().for_each(|(p, _)| collect(p, &mut bound));
     let mut out = BTreeSet::new();
-    visit(&def.body, &mut bound, &mut |x, _| {
+    visit(&def.body, &mut bound, &mut |x, _, _| {
         out.insert(x.to_string());
     });
     out
@@ -151,7 +165,7 @@ pub fn free_names(def: &Def) -> BTreeSet<String> {
 
 pub fn free_names_of(e: &Expr) -> BTreeSet<String> {
     let mut out = BTreeSet::new();
-    visit(e, &mut vec![], &mut |x, _| {
+    visit(e, &mut vec![], &mut |x, _, _| {
         out.insert(x.to_string());
     });
     out

@@ -146,8 +146,6 @@ pub enum LK {
     Var(Var),
     Zero,
     Plus(Box<Le>, Box<Le>),
-    Minus(Box<Le>, Box<Le>),
-    Neg(Box<Le>),
     Tuple(Vec<Le>),
     Proj(Box<Le>, usize),
     Record(Vec<(Name, Le)>),

@@ -2,7 +2,6 @@
 
 use crate::elaborate::{Around, Elaborate};
 use crate::tree::{LK, Le, P, PK};
-use lang::core::make::real;
 use lang::core::{Term, Tm};
 use lang::target::{LBinder, Lin, LinTerm, make as l};
 use lang::types::LType;
@@ -69,12 +68,6 @@ impl Elaborate<'_> {
             LK::Var(v) => l::var(v),
             LK::Zero => l::zero(self.ltype(&t.ty, span)),
             LK::Plus(a, b) => l::plus(self.linear(a), self.linear(b)),
-            LK::Minus(a, b) => {
-                let a = self.linear(a);
-                let minus = self.minus(b);
-                l::plus(a, minus)
-            }
-            LK::Neg(a) => self.minus(a),
             LK::Tuple(ts) => l::tuple(ts.iter().map(|t| self.linear(t)).collect::<Vec<_>>()),
             LK::Proj(a, i) => l::proj(self.linear(a), *i),
             LK::Record(fields) => {
@@ -221,11 +214,6 @@ impl Elaborate<'_> {
                 l::zero(LType::unit())
             }
         }
-    }
-
-    /// −1 · t
-    fn minus(&mut self, t: &Le) -> Lin {
-        l::scale(real(-1.0), self.linear(t))
     }
 }
 

@@ -77,6 +77,12 @@ impl Infer<'_> {
                 let Some(k) = self.summand(k, &s) else { return Le::error(span) };
                 Le::new(LK::FromInject(k, Box::new(term)), s.arms[k].1.clone(), span)
             }
+            (ExprKind::Var(x), [t])
+                if x == "sum" && free(x) && !self.sigs.defs.contains_key(x) && self.is_linear(env, t) =>
+            {
+                let t = self.infer_linear(env, t);
+                self.linear_sum(t, span)
+            }
             (ExprKind::TypeApp(x, targs), []) if x.node == "zero" => {
                 let ty = self.linear_argument(env, x, targs);
                 Le::new(LK::Zero, ty, span)
@@ -183,13 +189,19 @@ impl Infer<'_> {
                 if self.diags.len() > before {
                     return Le::error(span);
                 }
-                let name = crate::calls::head_name(f).map(|x| format!("`{x}`"));
+                let name = crate::calls::head_name(f).map_or("this function".into(), |x| format!("`{x}`"));
                 let shown = self.has_type(&other).replacen("this", "it", 1);
-                self.not_linear(
-                    span,
-                    format!("{} is not a linear map", name.unwrap_or("this function".into())),
-                    &format!("{shown}; only maps of type τ -o σ apply to linear terms (l-app)"),
+                let d = Diagnostic::new(
+                    codes::NOT_A_LINEAR_MAP,
+                    format!("{name} is applied to a linear term, and is not a linear map (l-app)"),
                 )
+                .label(f.span, format!("{shown}; only maps of type τ -o σ apply to linear terms"))
+                .label(arg.span, "a linear term");
+                self.report(match crate::calls::head_name(f).and_then(written_out) {
+                    Some(help) => d.help(help),
+                    None => d,
+                });
+                Le::error(span)
             }
         }
     }
@@ -237,4 +249,18 @@ impl Infer<'_> {
         }
         t
     }
+}
+
+/// How what a built-in does is written in the linear language.
+fn written_out(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "map" | "zip" | "reverse" | "rotate" | "transpose" | "gather" | "take" | "drop" | "concat"
+        | "flatten" | "unflatten" => "arrays are made by comprehensions: `[ … v[i] … | i < n ]`",
+        "dot" => "write `suml i < n -> a[i] * v[i]`",
+        "matvec" | "matmul" | "vecmat" => "write `[ suml j < m -> a[i, j] * v[j] | i < n ]`",
+        "replicate" => "write `[ v | _ < n ]`",
+        "scan" | "fold" | "reduce" => "loops over linear state are `loop_up` and `loop_down`",
+        "scatter" | "scatter_add" => "an element is placed by `onehot[n] i v`",
+        _ => return None,
+    })
 }
