@@ -103,6 +103,7 @@ fn compiled(module: &str) -> Module {
         fast_math: false,
         threads: 1,
         cache: None,
+        sizes: vec![],
     };
     Module::find(module, None, &options).unwrap_or_else(|e| panic!("{module}: {e:?}"))
 }

@@ -135,9 +135,9 @@ impl Infer<'_> {
         if let [ExprKind::Var(x), _, ..] = args.iter().map(|a| &a.node).collect::<Vec<_>>()[..]
             && !env.locals.contains_key(x)
             && !self.applicable(&f.ty)
-            && (suggest::is_function(x) || suggest::foreign_name(x).is_some())
+            && (suggest::is_binary(x) || suggest::foreign_name(x).is_some())
         {
-            if !suggest::is_function(x) {
+            if !suggest::is_binary(x) {
                 self.unknown(env, x, args[0].span);
                 return Te::error(span);
             }

@@ -66,7 +66,7 @@ fn visit(e: &Expr, bound: &mut Vec<String>, f: &mut dyn FnMut(&str, Span, bool))
             if let ExprKind::Var(m) = &t.node
                 && !bound.contains(m)
             {
-                f(&format!("{m}.{}", x.node), in_map(bound));
+                f(&format!("{m}.{}", x.node), e.span, in_map(bound));
             }
             visit(t, bound, f);
         }

@@ -86,6 +86,7 @@ pub fn foreign_name(name: &str) -> Option<&'static str> {
         "or" => "the logical or is written `||`",
         "xor" => "for truth values it is `!=`",
         "lambda" | "fn" | "fun" | "function" => "a function is written `\\x -> e`",
+        "fst" | "first" | "snd" | "second" => "components of tuples are written `p.0` and `p.1`",
         "return" => "a definition's value is its expression: there is no `return`",
         "print" | "println" => "`adc run` prints the value of `main`",
         "True" => "write `true`",
@@ -105,6 +106,14 @@ pub fn is_function(name: &str) -> bool {
     matches!(name, "clamp" | "where")
         || builtin::find(name).is_some()
         || Prim::ALL.iter().any(|p| p.row().name == name)
+}
+
+/// Is it one that takes two arguments, as an operator would?
+pub fn is_binary(name: &str) -> bool {
+    match builtin::find(name) {
+        Some(row) => builtin::scheme(row).params.len() == 2,
+        None => Prim::ALL.iter().any(|p| p.row().name == name && p.row().args.len() == 2),
+    }
 }
 
 /// What `x.name` means to someone who calls functions so.

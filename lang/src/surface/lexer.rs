@@ -259,8 +259,13 @@ fn numeral(text: &str) -> Result<Tok<'static>, Wrong> {
         Ok(x) if x.is_finite() => Ok(Tok::Real(x)),
         Ok(_) => Err((codes::BAD_NUMERAL, format!("`{text}` is too large for a real"), None)),
         Err(_) => {
-            let help = "numerals are written like 12, 1.5 or 1e-3; a name begins with a letter";
-            Err((codes::BAD_NUMERAL, format!("`{text}` is not a numeral"), Some(help.into())))
+            let letters = text.trim_start_matches(|c: char| c.is_ascii_digit());
+            let digits = &text[..text.len() - letters.len()];
+            let help = match digits != "0" && letters != "e" && letters.chars().all(char::is_alphabetic) {
+                true => format!("a product is written `{digits} * {letters}`"),
+                false => "numerals are written like 12, 1.5 or 1e-3; a name begins with a letter".into(),
+            };
+            Err((codes::BAD_NUMERAL, format!("`{text}` is not a numeral"), Some(help)))
         }
     }
 }

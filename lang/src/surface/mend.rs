@@ -86,6 +86,12 @@ impl<'a, 't> Stop<'a, 't> {
         if self.wants_sym(Sym::In) {
             return self.without_in();
         }
+        if self.wants_sym(Sym::Do) && self.found.is_none() {
+            let d = Diagnostic::new(codes::UNEXPECTED_END, "this loop has no `do`");
+            let (_, place) = self.unfinished(Sym::Loop, Sym::Do)?;
+            let help = "a loop is written `loop s = e for i < n do e` or `loop s = e while c do e`";
+            return Some(d.label(self.span, "the text ends after this").label(place, "this loop").help(help));
+        }
         let (part, help) = match (self.wants_sym(Sym::Then), self.wants_sym(Sym::Else)) {
             (true, _) => ("then", "a choice is written `if c then e else e`"),
             (_, true) => ("else", "both arms are needed: `if c then e else e`"),
@@ -171,6 +177,12 @@ impl<'a, 't> Stop<'a, 't> {
             }
             (_, Some(Sym::Question), _) => "a choice is written `if c then e else e`",
             (_, Some(Sym::Bar), _) if self.wants(Label::Operator) => "the logical or is written `||`",
+            (Some(Tok::Sym(Sym::Comma)), Some(Sym::If), _) if self.wants(Label::Name) => {
+                "a comprehension has no condition; choose in it: `[ if c then e else 0 | i < n ]`"
+            }
+            (_, Some(Sym::LessEq), _) if self.wants_sym(Sym::Less) => {
+                "a range is written `i < n`; up to n itself, `i < n + 1`"
+            }
             (_, Some(s), _)
                 if Sym::word(s.text()).is_some()
                     && (self.wants(Label::Name) || self.wants(Label::Pattern)) =>

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::builtin;
+use crate::diff::Operator;
 
 impl Infer<'_> {
     pub fn mismatch(&mut self, span: Span, found: &T, want: &T, why: Why, clash: Clash) {
@@ -85,6 +86,17 @@ impl Infer<'_> {
                 (T::Real, T::Int) => d.help("`floor_int x` and `round_int x` give ints"),
                 (T::Fun(..), T::Lin(..)) => d.help("a linear function is written `\\v -o …`"),
                 (T::Fun(..), _) => d.help("an argument may be missing"),
+                (T::Record(there), T::Record(named)) if matches!(why, Why::Pattern) => {
+                    let missing: Vec<String> = there
+                        .iter()
+                        .filter(|(x, _)| named.iter().all(|(y, _)| x != y))
+                        .map(|(x, _)| format!("{x} = _"))
+                        .collect();
+                    match missing.is_empty() {
+                        true => d,
+                        false => d.help(format!("a pattern names all fields: add {}", missing.join(", "))),
+                    }
+                }
                 (T::Array(..), T::Int) if matches!(why, Why::Bound) => d.help(
                     "a comprehension counts, and elements are read: `[ xs[i] | i < n ]`, or `map f xs`",
                 ),
@@ -99,6 +111,14 @@ impl Infer<'_> {
                 }
             }
             Clash::Infinite(_) | Clash::Negative(..) | Clash::Overflow => d,
+        };
+        let d = match (why, &clash) {
+            (Why::Argument { function, number: 1, .. }, Clash::Types(_, b))
+                if Operator::find(function).is_some() && matches!(self.metas.resolve(b), T::Fun(..)) =>
+            {
+                d.help(format!("the function comes first, then the point: `{function} f x`"))
+            }
+            _ => d,
         };
         // How a built-in is used, where nothing better is known.
         let d = match (why, &clash, &d.help) {
