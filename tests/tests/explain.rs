@@ -73,3 +73,19 @@ fn the_example_of_every_page_shows_its_error() {
     let complaints = tests::all(cli::explain::PAGES, |(code, page)| check(code, page));
     tests::report(complaints, cli::explain::PAGES.len());
 }
+
+/// Codes that no file of `tests/ui` shows: what is too deep is made by `ui.rs`, the rest has no short program.
+const WITHOUT_CASE: &[&str] = &["E0108", "E0310", "E0799"];
+
+#[test]
+fn every_code_has_a_ui_case() {
+    let shown: String = tests::files(&tests::root().join("tests/ui"), "expected")
+        .iter()
+        .map(|path| std::fs::read_to_string(path).unwrap_or_default())
+        .collect();
+    let missing: Vec<&str> = cli::codes::all()
+        .into_iter()
+        .filter(|code| shown.contains(&format!("[{code}] ")) == WITHOUT_CASE.contains(code))
+        .collect();
+    assert!(missing.is_empty(), "in no ui case, or in one although listed here: {missing:?}");
+}

@@ -331,7 +331,7 @@ impl Infer<'_> {
                 return self.not_one_of_it(
                     env,
                     span,
-                    &l.body,
+                    &l.init,
                     "a loop over linear state is `loop_up` or `loop_down`",
                 );
             }

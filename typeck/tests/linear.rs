@@ -40,6 +40,13 @@ fn formers() {
         // l-loop
         "def f [n] (x : real^n) : real -o (real, real^n) = \\(v : real) -o loop_up z = v for i < n do (x[i] * z, z)\n",
         "def f [n] (x : real^n) : real -o (real, real^n) = \\(v : real) -o loop_down (z : real) = v for i < n do (x[i] * z, z)\n",
+        // What is made of formers
+        "def f (a : real) : (real, real^3) -o (real, real^3) = \\v -o a * v - v / a\n",
+        "def f [n] (a : real^n) : real^n -o real^n = \\v -o a * v - 2 * v * a\n",
+        "def f [n] (a : real^n) : real -o real^n = \\v -o a * v\n",
+        "def f : {a : real, b : real^2} -o {a : real, b : real^2} = \\v -o -v\n",
+        "def f : real -o real^2 = \\v -o [v, 2 * v]\n",
+        "def f [n, m] : real^(n, m) -o real^m = \\v -o sum v\n",
         // Cartesian values of the linear world
         "def f : real = zero[real]\n",
         "def f [n] : real^n -> real^n = \\x -> zero[real^n]\n",
@@ -64,17 +71,18 @@ def main : (real, real) = let p = sq'rev 3.0 in (p.0, p.1 1.0)
 #[test]
 fn what_is_not_linear() {
     for (body, code, words) in [
-        ("v * v", "E0503", "both operands"),
-        ("v + 1", "E0502", "constant"),
-        ("exp v", "E0502", "`exp` is not a linear map"),
-        ("a", "E0502", "constant"),
+        ("v * v", "E0503", "l-op"),
+        ("v + 1", "E0506", "l-zero"),
+        ("exp v", "E0508", "`exp` is applied"),
+        ("a", "E0506", "l-zero"),
         ("a / v", "E0502", "divisor"),
         ("v ^ 2", "E0502", "`^` is not linear"),
         ("if v > 0 then v else v", "E0501", "`v`"),
-        ("a * (a + v) * (v + a)", "E0503", "both operands"),
-        ("max v 0.0", "E0502", "`max` is not a linear map"),
-        ("[v, v][0]", "E0502", ""),
-        ("let z = v in z * z", "E0503", "both operands"),
+        ("a * (a + v) * (v + a)", "E0503", "l-op"),
+        ("max v 0.0", "E0508", "`max` is applied"),
+        ("[v, 1.0][0]", "E0506", "l-zero"),
+        ("v[1:][0]", "E0507", "no rule"),
+        ("let z = v in z * z", "E0503", "l-op"),
         ("(\\(w : real) -o v) v", "E0505", "not seen"),
         ("l2 v v", "E0201", "`l2`"),
         ("w", "E0201", "`w`"),

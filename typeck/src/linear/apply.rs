@@ -241,7 +241,7 @@ impl Infer<'_> {
                             codes::NO_COMPONENT,
                             format!("the environment {shown} has no slot {up}"),
                         )
-                        .label(span, "environments are nested pairs: ((), τ), σ)"),
+                        .label(span, "environments are nested pairs: (((), τ), σ)"),
                     );
                     return T::Error;
                 }

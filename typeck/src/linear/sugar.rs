@@ -91,6 +91,7 @@ impl Infer<'_> {
                 self.metas.at = span;
                 if self.metas.unify_size(&n, &m).is_err() {
                     self.size_mismatch(span, &n, &m);
+                    return Le::error(span);
                 }
                 Le::new(LK::Index(Box::new(z), Box::new(i)), (*to).clone(), t.span)
             }
