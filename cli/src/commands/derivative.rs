@@ -245,6 +245,8 @@ pub fn jacobian(of: &DerivativeArgs, mode: Option<ModeArg>) -> Result<String, St
 /// loops counts them.
 pub fn cost(of: &DerivativeArgs) -> Result<String, Stop> {
     let mut start = start(of)?;
+    // What is counted is the program for all sizes, not one compiled for these.
+    start.options.sizes.clear();
     start.options.engine = match of.engine.engine {
         Some(Engine::Jit) => {
             return Err(Stop::Usage("native code does not count: --engine loops or eval".into()));
