@@ -64,6 +64,13 @@ impl Infer<'_> {
         }
         let mut params = vec![(f, None, None), (tau.clone(), None, None)];
         params.extend(extra.map(|t| (t, None, None)));
-        Instance { head: Head::Diff(op), types: vec![tau, sigma], sizes: vec![], params, opened: vec![], result }
+        Instance {
+            head: Head::Diff(op),
+            types: vec![tau, sigma],
+            sizes: vec![],
+            params,
+            opened: vec![],
+            result,
+        }
     }
 }
