@@ -80,7 +80,6 @@ pub fn foreign_name(name: &str) -> Option<&'static str> {
         "inner" | "vdot" => "the inner product is `dot`",
         "filter" => "it is in the standard library: `import arrays (filter)`",
         "gradient" | "derivative" | "diff" => "the gradient of f at x is `grad f x`",
-        "clip" => "values are kept between bounds by `clamp low high x`",
         "cumsum" | "cumulative_sum" => "running sums are `scan (+) 0 xs`",
         "foldl" | "foldl'" => "from the left, `fold f z xs`",
         "or" => "the logical or is written `||`",
