@@ -81,6 +81,7 @@ fn work_is_in_proportion_to_the_program() {
         fast_math: false,
         threads: 1,
         cache: None,
+        sizes: vec![],
     };
     let gradient = |text: String| {
         allocated(|| {
