@@ -262,8 +262,15 @@ fn module(name: &str) -> Module {
 }
 
 fn compiled(name: &str, engine: Engine) -> Module {
-    let options =
-        Options { engine, strict: false, scalar_math: false, fast_math: false, threads: 1, cache: None, sizes: vec![] };
+    let options = Options {
+        engine,
+        strict: false,
+        scalar_math: false,
+        fast_math: false,
+        threads: 1,
+        cache: None,
+        sizes: vec![],
+    };
     Module::find(name, None, &options).unwrap_or_else(|e| panic!("{name}: {e:?}"))
 }
 
