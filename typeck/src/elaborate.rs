@@ -464,7 +464,8 @@ pub fn apply(f: Tm, x: Tm) -> Tm {
 /// t.i of a tuple written out is its component when the others compute nothing.
 fn project(t: Tm, i: usize) -> Tm {
     match &*t {
-        Term::Tuple(ts) if ts.iter().all(is_path) => ts[i].clone(),
+        // A term that stands for one in error may have fewer components.
+        Term::Tuple(ts) if i < ts.len() && ts.iter().all(is_path) => ts[i].clone(),
         _ => proj(t, i),
     }
 }

@@ -128,12 +128,15 @@ impl Metas {
         if !is_size_meta(v) {
             return None;
         }
-        self.sizes[(v.id - SIZE_META) as usize].solution.as_ref()
+        // The result of a definition in error may mention a size that its own inference left open: it is nobody's.
+        self.sizes.get((v.id - SIZE_META) as usize)?.solution.as_ref()
     }
 
     /// Where the sizes a type or size was made from were fixed.
     pub fn fixed_at(&self, n: &Size) -> Option<Span> {
-        n.vars().filter(|v| is_size_meta(v)).find_map(|v| self.sizes[(v.id - SIZE_META) as usize].fixed_at)
+        n.vars()
+            .filter(|v| is_size_meta(v))
+            .find_map(|v| self.sizes.get((v.id - SIZE_META) as usize)?.fixed_at)
     }
 
     pub fn unify(&mut self, a: &T, b: &T) -> Result<(), Clash> {

@@ -180,7 +180,7 @@ impl Normaliser<'_> {
         let (operator, depth) = (self.operator.take(), std::mem::take(&mut self.depth));
         // Whoever differentiates it must still see what is detached.
         self.operands += 1;
-        let found = self.to_the_end(at, d, types, extra, &shapes);
+        let found = self.value_at_the_end(at, d, types, extra, &shapes);
         self.operands -= 1;
         (self.depth, self.operator) = (depth, operator);
         let (v, items) = found?;
@@ -197,7 +197,7 @@ impl Normaliser<'_> {
     }
 
     /// The value of a specialisation's body, and the lets around it, in the light of what it passes on to itself.
-    fn to_the_end(
+    fn value_at_the_end(
         &mut self,
         at: usize,
         d: &Def,
