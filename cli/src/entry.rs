@@ -1,7 +1,7 @@
 //! Entry points: the Core definitions that commands run, made from a definition of the program. Each is itself an ordinary definition,
 //! with the parameters that the command has data for.
 
-use crate::data::{Layout, Sizes};
+use crate::data::Layout;
 use lang::core::{Binder, Def, Term, Tm, make};
 use lang::diag::{Site, Span};
 use lang::name::{Name, Var};
@@ -151,29 +151,6 @@ pub fn entry(def: &Def, params: &[Slot], result: &Layout, ask: &Ask) -> Entry {
     let sizes = def.sizes.clone();
     let def = Def { name: own, types: vec![], sizes, params, result: layout.ty(), body, supply };
     Entry { def, params: slots, result: layout }
-}
-
-/// The value of `def` where all sizes and all ints among its arguments are these: for recursion whose depth they decide.
-pub fn value_at(def: &Def, params: &[Slot], result: &Layout, sizes: &Sizes) -> Option<Entry> {
-    let mut supply = def.supply.clone();
-    let slots: Vec<Slot> = params
-        .iter()
-        .map(|slot| Some(Slot { layout: slot.layout.at(sizes)?, ..slot.clone() }))
-        .collect::<Option<_>>()?;
-    let binder =
-        |(p, slot): (&Binder, &Slot)| Binder::new(supply.fresh(p.var.name.clone()), slot.layout.ty());
-    let own: Vec<Binder> = def.params.iter().zip(&slots).map(binder).collect();
-    let arg = |(p, own): (&Binder, &Binder)| match sizes.get(&p.var) {
-        Some(k) => make::int(k),
-        None => make::var(&own.var),
-    };
-    let args = def.params.iter().zip(&own).map(arg).collect();
-    let known = def.sizes.iter().map(|n| sizes.get(n).map(Size::constant)).collect::<Option<_>>()?;
-    let body = Arc::new(Term::Call { def: def.name.clone(), types: vec![], sizes: known, args });
-    let result = result.at(sizes)?;
-    let name: Name = format!("{}'at", def.name).into();
-    let def = Def { name, types: vec![], sizes: vec![], params: own, result: result.ty(), body, supply };
-    Some(Entry { def, params: slots, result })
 }
 
 /// Sizes above this are left to the data: products of a few of them would not fit in 64 bits.

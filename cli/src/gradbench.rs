@@ -4,13 +4,12 @@
 //! stand next to it, which are no part of what is timed: `prepare` makes of the input what all functions of the module take as
 //! their one parameter, `NAME_output` makes of the result of NAME what is answered.
 
-use crate::codes;
 use crate::commands::fault;
 use crate::commands::subject::{Data, Subject, data, subject};
 use crate::data::given::Inputs;
 use crate::data::read::Given;
 use crate::data::{Layout, Numbers, Sizes, Tensor, print};
-use crate::entry::{Ask, entry, value_at};
+use crate::entry::{Ask, entry};
 use crate::pipeline::{Bound, Fault, Options, Runnable, to_loops};
 use crate::report::Stop;
 use crate::session::{CheckedFile, Compiler};
@@ -43,14 +42,7 @@ pub struct Module {
 
 struct Compiled {
     subject: Subject,
-    code: Code,
-}
-
-enum Code {
-    /// For all sizes.
-    General(Runnable),
-    /// Recursion whose depth the sizes decide is compiled for each of them; what there is.
-    BySizes(HashMap<Vec<i64>, Runnable>),
+    code: Runnable,
 }
 
 /// A function with its input, as its code takes it.
@@ -108,11 +100,8 @@ impl Module {
         if !self.compiled.contains_key(name) {
             let subject = subject(&self.file, name)?;
             let entry = entry(&subject.def, &subject.params, &subject.result, &Ask::Value);
-            let code = match Runnable::new(&self.file.program, entry, &self.options) {
-                Ok(code) => Code::General(code),
-                Err(Fault::Rejected { code: codes::TOO_DEEP, .. }) => Code::BySizes(HashMap::new()),
-                Err(f) => return Err(fault(&self.file, name, f)),
-            };
+            let code = Runnable::new(&self.file.program, entry, &self.options);
+            let code = code.map_err(|f| fault(&self.file, name, f))?;
             self.compiled.insert(name.to_string(), Compiled { subject, code });
         }
         Ok(())
@@ -125,21 +114,6 @@ impl Module {
         to_loops(&self.file.program, &entry.def, &self.options).map_err(|f| fault(&self.file, name, f))
     }
 
-    /// Compiles for the sizes of this data, where that is how a function is compiled.
-    fn compile_for(&mut self, name: &str, data: &Data) -> Result<(), Stop> {
-        let Some(Compiled { subject, code: Code::BySizes(known) }) = self.compiled.get_mut(name) else {
-            return Ok(());
-        };
-        let sizes = sizes_of(subject, data);
-        if let Some(entry) = value_at(&subject.def, &subject.params, &subject.result, &data.sizes)
-            && !known.contains_key(&sizes)
-        {
-            let code = Runnable::new(&self.file.program, entry, &self.options);
-            known.insert(sizes, code.map_err(|f| fault(&self.file, name, f))?);
-        }
-        Ok(())
-    }
-
     /// A function at an input, prepared.
     pub fn call(&mut self, function: &str, input: &Json) -> Result<Call<'_>, Stop> {
         self.compile_function(function)?;
@@ -150,7 +124,6 @@ impl Module {
                 self.pass(&prepare.subject.result, prepared, function)?
             }
         };
-        self.compile_for(function, &data)?;
         Ok(Call { module: self, name: function.to_string(), data })
     }
 
@@ -188,12 +161,7 @@ impl Module {
     }
 
     fn bind<'d>(&'d self, name: &str, data: &'d Data) -> Result<Bound<'d>, Stop> {
-        let Compiled { subject, code } = &self.compiled[name];
-        let code = match code {
-            Code::General(code) => Some(code),
-            Code::BySizes(known) => known.get(&sizes_of(subject, data)),
-        };
-        let code = code.ok_or_else(|| Stop::Usage(format!("`{name}` is not compiled for these sizes")))?;
+        let code = &self.compiled[name].code;
         code.bind(&data.args, &data.sizes).map_err(|f| fault(&self.file, name, f))
     }
 
@@ -224,12 +192,6 @@ impl Call<'_> {
         let leaves = module.run(&output, &module.pass(layout, leaves, &output)?)?;
         json(&last.subject.result, &leaves)
     }
-}
-
-/// The sizes, and the ints among the arguments.
-fn sizes_of(subject: &Subject, data: &Data) -> Vec<i64> {
-    let vars = subject.def.sizes.iter().chain(subject.def.params.iter().map(|p| &p.var));
-    vars.filter_map(|v| data.sizes.get(v)).collect()
 }
 
 const PREPARE: &str = "prepare";

@@ -12,6 +12,9 @@ pub fn switch_on() {
     ON.store(true, Ordering::Relaxed);
 }
 
+/// Whether this adc is an optimised build.
+pub const OPTIMISED: bool = !cfg!(debug_assertions);
+
 /// The processor time that all threads of this process have used.
 pub fn used() -> Duration {
     let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -146,6 +146,12 @@ fn the_authors_lines_and_spellings_are_kept_and_blanks_are_not() {
 }
 
 #[test]
+fn a_numeral_in_parentheses_is_kept_as_written() {
+    becomes("test e=[1 01.5.0]==[]\n", "test e = [1 (01.5).0] == []\n");
+    becomes("def x = (1e3)\n", "def x = 1e3\n");
+}
+
+#[test]
 fn what_does_not_parse_is_refused() {
     assert!(!format("def f = (1").unwrap_err().is_empty());
     assert!(!format("x").unwrap_err().is_empty());

@@ -4,15 +4,17 @@
 //! `cargo bench -p tests --bench gradbench` prints criterion's figures at three sizes of each function; with `-- --table` only a table of
 //! ratios, from the best of runs that take turns. Words after `--` select modules: `-- --table llsq lse`.
 
+mod thread_time;
+
 use cli::args::Engine;
 use cli::data::{Numbers, Tensor};
 use cli::gradbench::{Call, Module, allocations_in_loops};
 use cli::pipeline::{Bound, Options};
 use criterion::Criterion;
-use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use serde_json::Value as Json;
 use std::time::{Duration, Instant};
 use tests::by_hand::{ByHand, inputs, naive, tuned};
+use thread_time::{ThreadTime, thread_time};
 
 /// A function of the suite at one size.
 struct Case {
@@ -50,41 +52,6 @@ const CASES: &[Case] = &[
     case("det", "7", false, || inputs::det(7)),
     case("det", "8", true, || inputs::det(8)),
 ];
-
-/// What this thread has used; other programs on the machine disturb it less than time by the clock.
-fn thread_time() -> Duration {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes the time to the place it is given.
-    let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t) };
-    assert_eq!(status, 0, "this system has no such clock");
-    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
-}
-
-/// Criterion's figures in processor time of the thread.
-struct ThreadTime;
-
-impl Measurement for ThreadTime {
-    type Intermediate = Duration;
-    type Value = Duration;
-    fn start(&self) -> Duration {
-        thread_time()
-    }
-    fn end(&self, start: Duration) -> Duration {
-        thread_time() - start
-    }
-    fn add(&self, a: &Duration, b: &Duration) -> Duration {
-        *a + *b
-    }
-    fn zero(&self) -> Duration {
-        Duration::ZERO
-    }
-    fn to_f64(&self, value: &Duration) -> f64 {
-        WallTime.to_f64(value)
-    }
-    fn formatter(&self) -> &dyn ValueFormatter {
-        WallTime.formatter()
-    }
-}
 
 /// The names that a module has for its primal and its derivative.
 fn names(module: &str) -> [&'static str; 2] {

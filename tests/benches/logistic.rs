@@ -1,15 +1,17 @@
 //! The gradient of the logistic loss of examples/logistic.ad at n = 100 000, d = 30 on one thread: what adc compiles, the same
 //! by hand in Rust, and adc's own primal. After criterion's figures the ratios are printed, from runs that take turns.
 
+mod thread_time;
+
 use cli::args::Engine;
 use cli::data::{Numbers, Tensor};
 use cli::embed::Function;
 use cli::entry::Ask;
 use cli::pipeline::Options;
 use criterion::Criterion;
-use criterion::measurement::{Measurement, ValueFormatter, WallTime};
 use std::hint::black_box;
 use std::time::Duration;
+use thread_time::{ThreadTime, thread_time};
 
 const N: usize = 100_000;
 const D: usize = 30;
@@ -141,41 +143,6 @@ macro_rules! dispatched {
 }
 dispatched!(plain_by_hand, plain_wide, plain);
 dispatched!(blocked_by_hand, blocked_wide, blocked);
-
-/// What this thread has used; other programs on the machine disturb it less than time by the clock.
-fn thread_time() -> Duration {
-    let mut t = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: the call writes the time to the place it is given.
-    let status = unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut t) };
-    assert_eq!(status, 0, "this system has no such clock");
-    Duration::new(t.tv_sec as u64, t.tv_nsec as u32)
-}
-
-/// Criterion's figures in processor time of the thread.
-struct ThreadTime;
-
-impl Measurement for ThreadTime {
-    type Intermediate = Duration;
-    type Value = Duration;
-    fn start(&self) -> Duration {
-        thread_time()
-    }
-    fn end(&self, start: Duration) -> Duration {
-        thread_time() - start
-    }
-    fn add(&self, a: &Duration, b: &Duration) -> Duration {
-        *a + *b
-    }
-    fn zero(&self) -> Duration {
-        Duration::ZERO
-    }
-    fn to_f64(&self, value: &Duration) -> f64 {
-        WallTime.to_f64(value)
-    }
-    fn formatter(&self) -> &dyn ValueFormatter {
-        WallTime.formatter()
-    }
-}
 
 /// Numbers that look random, in [−1, 1).
 fn numbers(count: usize, seed: u64) -> Vec<f64> {

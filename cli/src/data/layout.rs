@@ -100,20 +100,6 @@ impl Layout {
         }
     }
 
-    /// The same with these sizes; None where one is missing.
-    pub fn at(&self, sizes: &Sizes) -> Option<Layout> {
-        let fields = |fields: &[(Name, Layout)]| {
-            fields.iter().map(|(x, t)| Some((x.clone(), t.at(sizes)?))).collect::<Option<Vec<_>>>()
-        };
-        Some(match self {
-            Layout::Scalar(s) => Layout::Scalar(*s),
-            Layout::Tuple(ts) => Layout::Tuple(ts.iter().map(|t| t.at(sizes)).collect::<Option<_>>()?),
-            Layout::Record(fs) => Layout::Record(fields(fs)?),
-            Layout::Sum(arms) => Layout::Sum(fields(arms)?),
-            Layout::Array(n, t) => Layout::array(Size::constant(sizes.eval(n)?), t.at(sizes)?),
-        })
-    }
-
     /// The Core type of the same data.
     pub fn ty(&self) -> Type {
         match self {

@@ -177,7 +177,6 @@ impl Normaliser<'_> {
     }
 
     /// The body under what is supposed of the state's components.
-    #[allow(clippy::too_many_arguments)]
     fn step(
         &mut self,
         first_mark: usize,

@@ -1,6 +1,7 @@
 //! What is said of terms that are not linear: the rule that fails, and the place where linearity is lost.
 
 use super::*;
+use lang::surface::print::operator;
 
 impl Infer<'_> {
     /// The first linear variable in an expression, with its place.
@@ -64,7 +65,7 @@ impl Infer<'_> {
                     "write it out: `[ suml j < m -> a[i, j] * v[j] | i < n ]`"
                 }
                 ExprKind::Binary(op, ..) => {
-                    let message = format!("`{}` is not linear in its operands", symbol(*op));
+                    let message = format!("`{}` is not linear in its operands", operator(*op));
                     return self.not_linear(env, e, &message, "l-op");
                 }
                 ExprKind::ArrayUpdate { .. } => "write `[ if j == i then w else v[j] | j < n ]`",
@@ -115,26 +116,5 @@ impl Infer<'_> {
             );
         }
         Le::error(e.span)
-    }
-}
-
-pub fn symbol(op: BinOp) -> &'static str {
-    match op {
-        BinOp::Add => "+",
-        BinOp::Sub => "-",
-        BinOp::Mul => "*",
-        BinOp::Div => "/",
-        BinOp::Pow => "^",
-        BinOp::Eq => "==",
-        BinOp::Ne => "!=",
-        BinOp::Lt => "<",
-        BinOp::Le => "<=",
-        BinOp::Gt => ">",
-        BinOp::Ge => ">=",
-        BinOp::And => "&&",
-        BinOp::Or => "||",
-        BinOp::Pipe => "|>",
-        BinOp::Compose => ">>",
-        BinOp::MatMul => "@",
     }
 }

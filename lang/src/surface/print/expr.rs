@@ -212,9 +212,10 @@ impl<'s> Printer<'s> {
         self.list(fields, whole, |(x, _)| x.span, field)
     }
 
-    /// The numeral at a place, if one is there.
+    /// The numeral at a place, in parentheses or not, if one is there.
     fn as_written(&self, span: Span) -> Option<String> {
-        let slice = self.source?.slice(span);
+        let around = |c: char| matches!(c, '(' | ')') || c.is_whitespace();
+        let slice = self.source?.slice(span).trim_matches(around);
         (slice.starts_with(|c: char| c.is_ascii_digit()) && slice.parse::<f64>().is_ok())
             .then(|| slice.into())
     }
