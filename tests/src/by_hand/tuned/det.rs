@@ -1,5 +1,8 @@
 //! The minors of the first row in lanes, four at a time; each is expanded by functions of its own size, with the loops over columns
 //! unrolled and the two last rows written out. As in the plain version the cotangent of a minor is known before the minor.
+//!
+//! Minors that are equal are expanded as often as they occur, so that what is compared is the work of the definition: from four rows on the
+//! functions stay out of line and are told their columns, and no compiler finds equal ones.
 
 use super::lanes::{Lanes, WIDTH};
 use crate::by_hand::{ByHand, Json, natural, reals};
@@ -64,8 +67,8 @@ fn gradient_2<const D: usize>(
 
 /// The minor of the last N rows and of N columns, by those of one row less.
 macro_rules! expansion {
-    ($rows:literal, $primal:ident, $gradient:ident, $fewer:literal, $less:ident, $gradient_less:ident, $how:meta) => {
-        #[$how]
+    ($(#[$how:meta])+ $rows:literal $primal:ident $gradient:ident by $fewer:literal $less:ident $gradient_less:ident) => {
+        $(#[$how])+
         fn $primal<const D: usize>(m: &Matrix<D>, columns: &[usize; $rows]) -> Lanes {
             let mut sum = Lanes::ZERO;
             for j in 0..$rows {
@@ -75,7 +78,7 @@ macro_rules! expansion {
             sum
         }
 
-        #[$how]
+        $(#[$how])+
         fn $gradient<const D: usize>(
             m: &Matrix<D>,
             columns: &[usize; $rows],
@@ -95,11 +98,19 @@ macro_rules! expansion {
         }
     };
 }
-expansion!(3, primal_3, gradient_3, 2, primal_2, gradient_2, inline(always));
-expansion!(4, primal_4, gradient_4, 3, primal_3, gradient_3, target_feature(enable = "avx2,fma"));
-expansion!(5, primal_5, gradient_5, 4, primal_4, gradient_4, target_feature(enable = "avx2,fma"));
-expansion!(6, primal_6, gradient_6, 5, primal_5, gradient_5, target_feature(enable = "avx2,fma"));
-expansion!(7, primal_7, gradient_7, 6, primal_6, gradient_6, target_feature(enable = "avx2,fma"));
+expansion! { #[inline(always)] 3 primal_3 gradient_3 by 2 primal_2 gradient_2 }
+expansion! {
+    #[target_feature(enable = "avx2,fma")] #[inline(never)] 4 primal_4 gradient_4 by 3 primal_3 gradient_3
+}
+expansion! {
+    #[target_feature(enable = "avx2,fma")] #[inline(never)] 5 primal_5 gradient_5 by 4 primal_4 gradient_4
+}
+expansion! {
+    #[target_feature(enable = "avx2,fma")] #[inline(never)] 6 primal_6 gradient_6 by 5 primal_5 gradient_5
+}
+expansion! {
+    #[target_feature(enable = "avx2,fma")] #[inline(never)] 7 primal_7 gradient_7 by 6 primal_6 gradient_6
+}
 
 /// The minors of four elements of the first row, without that row, as one matrix of lanes; elements past the end have weight 0.
 #[inline(always)]
