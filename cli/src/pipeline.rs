@@ -90,9 +90,10 @@ impl From<opt::Error> for Fault {
         let code = match &error.kind {
             opt::ErrorKind::Bug(message) => return Fault::Bug(message.clone()),
             opt::ErrorKind::NotFirstOrder | opt::ErrorKind::NotDifferentiable(_) => codes::NOT_DIFFERENTIABLE,
-            opt::ErrorKind::TooDeep(_) | opt::ErrorKind::Specialisations(_) => codes::TOO_DEEP,
+            opt::ErrorKind::TooDeep(..) | opt::ErrorKind::Grows(..) => codes::TOO_DEEP,
             opt::ErrorKind::FunctionSurvives
             | opt::ErrorKind::Unsupported(_)
+            | opt::ErrorKind::Specialisations(..)
             | opt::ErrorKind::TooLarge(_)
             | opt::ErrorKind::TooManyApplications(_) => codes::NOT_AVAILABLE,
         };

@@ -3,6 +3,7 @@
 
 use crate::name::Var;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::fmt;
 
 /// Σ coefficient · (product of variables); a monomial is its sorted list of variables (with repeats),
@@ -13,6 +14,11 @@ pub struct Size {
 }
 
 impl Size {
+    /// A polynomial with more terms, or with more factors in one, is too large, as is one with a coefficient beyond 64 bits: a short program can square an int
+    /// again and again.
+    pub const MOST_TERMS: usize = 256;
+    pub const MOST_FACTORS: usize = 64;
+
     pub fn constant(k: i64) -> Size {
         Size { terms: if k == 0 { BTreeMap::new() } else { BTreeMap::from([(vec![], k)]) } }
     }
@@ -42,37 +48,51 @@ impl Size {
         self.terms.keys().flatten()
     }
 
-    /// None where a coefficient leaves 64 bits.
+    /// None where the sum is too large.
     pub fn checked_add(&self, other: &Size) -> Option<Size> {
-        let mut terms = self.terms.clone();
+        let mut sum = self.clone();
         for (m, c) in &other.terms {
-            let slot = terms.entry(m.clone()).or_insert(0);
-            *slot = slot.checked_add(*c)?;
-            if *slot == 0 {
-                terms.remove(m);
-            }
+            sum.add_term(m.clone(), *c)?;
         }
-        Some(Size { terms })
+        Some(sum)
     }
 
+    /// None where the product is too large.
     pub fn checked_mul(&self, other: &Size) -> Option<Size> {
         let mut sum = Size::constant(0);
         for (m, c) in &self.terms {
             for (n, d) in &other.terms {
+                if m.len() + n.len() > Size::MOST_FACTORS {
+                    return None;
+                }
                 let mut mn: Vec<Var> = m.iter().chain(n).cloned().collect();
                 mn.sort();
-                let one = Size { terms: BTreeMap::from([(mn, c.checked_mul(*d)?)]) };
-                sum = sum.checked_add(&one)?;
+                sum.add_term(mn, c.checked_mul(*d)?)?;
             }
         }
         Some(sum)
+    }
+
+    /// Adds c · m; None where that is too large.
+    fn add_term(&mut self, m: Vec<Var>, c: i64) -> Option<()> {
+        match self.terms.entry(m) {
+            Entry::Vacant(slot) if c != 0 => {
+                slot.insert(c);
+            }
+            Entry::Vacant(_) => {}
+            Entry::Occupied(mut slot) => match slot.get().checked_add(c)? {
+                0 => drop(slot.remove()),
+                sum => *slot.get_mut() = sum,
+            },
+        }
+        (self.terms.len() <= Size::MOST_TERMS).then_some(())
     }
 
     pub fn checked_neg(&self) -> Option<Size> {
         self.checked_mul(&Size::constant(-1))
     }
 
-    /// Simultaneous substitution of sizes for variables; None on overflow of a coefficient.
+    /// Simultaneous substitution of sizes for variables; None where the result is too large.
     pub fn subst(&self, lookup: &dyn Fn(&Var) -> Option<Size>) -> Option<Size> {
         let mut sum = Size::constant(0);
         for (m, c) in &self.terms {
@@ -136,5 +156,45 @@ impl fmt::Display for Size {
 impl fmt::Debug for Size {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::name::Supply;
+
+    /// n₀ + … of so many variables.
+    fn sum_of(count: usize, supply: &mut Supply) -> Size {
+        let vars = (0..count).map(|_| Size::var(supply.fresh("n")));
+        vars.fold(Size::constant(0), |a, b| a.checked_add(&b).expect("few terms"))
+    }
+
+    #[test]
+    fn polynomials_are_multiplied_until_they_are_too_large() {
+        let mut supply = Supply::default();
+        let (a, b) = (sum_of(16, &mut supply), sum_of(16, &mut supply));
+        let product = a.checked_mul(&b).expect("256 terms");
+        assert_eq!(product.terms.len(), Size::MOST_TERMS);
+        assert_eq!(product.checked_add(&Size::constant(1)), None);
+        assert_eq!(a.checked_mul(&sum_of(17, &mut supply)), None);
+        // What cancels is not counted: (a + b) (a - b) = a² - b².
+        let (n, m) = (Size::var(supply.fresh("n")), Size::var(supply.fresh("m")));
+        let minus = |x: &Size, y: &Size| x.checked_add(&y.checked_neg().unwrap()).unwrap();
+        let squares = n.checked_add(&m).unwrap().checked_mul(&minus(&n, &m)).unwrap();
+        assert_eq!(squares, minus(&n.checked_mul(&n).unwrap(), &m.checked_mul(&m).unwrap()));
+        assert_eq!(minus(&n, &n), Size::constant(0));
+    }
+
+    #[test]
+    fn powers_have_a_limit() {
+        let n = Size::var(Supply::default().fresh("n"));
+        let squared = |x: &Size| x.checked_mul(x);
+        let mut power = n;
+        for _ in 0..6 {
+            power = squared(&power).expect("at most 64 factors");
+        }
+        assert_eq!(squared(&power), None);
+        assert_eq!(Size::constant(i64::MAX).checked_mul(&Size::constant(2)), None);
     }
 }

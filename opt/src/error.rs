@@ -20,9 +20,11 @@ pub enum ErrorKind {
     /// What cannot be differentiated, and why (from `ad`).
     NotDifferentiable(String),
     /// Calls that are applied when the program is compiled nest deeper than the limit.
-    TooDeep(Name),
-    /// A recursive definition is called with so many different functions.
-    Specialisations(Name),
+    TooDeep(Name, usize),
+    /// A recursive definition calls itself with one function after another, so many of them inside each other.
+    Grows(Name, usize),
+    /// Recursive definitions are called with more different functions and types than this.
+    Specialisations(Name, usize),
     /// The program grows beyond this many operations when its calls are applied.
     TooLarge(usize),
     /// So many functions are applied when the program is compiled.
@@ -44,11 +46,14 @@ impl Error {
     pub fn not_first_order(site: Site) -> Error {
         Error { kind: ErrorKind::NotFirstOrder, site: Some(site) }
     }
-    pub fn too_deep(def: &Name) -> Error {
-        Error { kind: ErrorKind::TooDeep(def.clone()), site: Some(start(def)) }
+    pub fn too_deep(def: &Name, limit: usize) -> Error {
+        Error { kind: ErrorKind::TooDeep(def.clone(), limit), site: Some(start(def)) }
     }
-    pub fn specialisations(def: &Name) -> Error {
-        Error { kind: ErrorKind::Specialisations(def.clone()), site: Some(start(def)) }
+    pub fn grows(def: &Name, limit: usize) -> Error {
+        Error { kind: ErrorKind::Grows(def.clone(), limit), site: Some(start(def)) }
+    }
+    pub fn specialisations(def: &Name, limit: usize) -> Error {
+        Error { kind: ErrorKind::Specialisations(def.clone(), limit), site: Some(start(def)) }
     }
     pub fn inside_itself(def: &Name, site: Site) -> Error {
         let why = format!(
@@ -78,15 +83,22 @@ impl std::fmt::Display for Error {
                 write!(f, "the function to differentiate must map data to data, without functions")
             }
             ErrorKind::NotDifferentiable(why) => write!(f, "{why}"),
-            ErrorKind::TooDeep(def) => {
-                write!(f, "calls nest too deep where `{def}` is applied when the program is compiled")
-            }
-            ErrorKind::Specialisations(def) => {
+            ErrorKind::TooDeep(def, limit) => {
                 write!(
                     f,
-                    "`{def}` calls itself with one function after another, each of which would have to be compiled: "
+                    "calls nest more than {limit} deep where `{def}` is applied when the program is compiled"
+                )
+            }
+            ErrorKind::Grows(def, limit) => {
+                write!(
+                    f,
+                    "`{def}` calls itself with one function after another, each of which would have to be compiled, and more than {limit} inside each other: "
                 )?;
                 write!(f, "a function argument that grows with each call has no end")
+            }
+            ErrorKind::Specialisations(def, limit) => {
+                write!(f, "recursive definitions are called with more than {limit} different functions, ")?;
+                write!(f, "for each of which one would have to be compiled; the last was `{def}`")
             }
             ErrorKind::TooLarge(limit) => {
                 write!(f, "the program has more than {limit} operations once its calls are applied")

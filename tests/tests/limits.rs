@@ -41,6 +41,71 @@ fn doubled(n: usize) -> String {
     )
 }
 
+/// Pairs of pairs: 2ⁿ reals.
+fn pairs(n: usize) -> String {
+    let lets: String = (1..=n).map(|k| format!("  let a{k} = (a{}, a{}) in\n", k - 1, k - 1)).collect();
+    format!("def f (a0 : real) : real =\n{lets}  1.0\n")
+}
+
+/// An array of this many dimensions.
+fn dimensions(n: usize) -> String {
+    format!("def f (x : real^({})) : int = length x\n", vec!["1"; n].join(", "))
+}
+
+/// The k-th arm asks for the k-th and the (n + k)-th of 2 n bools: 2ⁿ ways lead to the last arm.
+fn arms(n: usize) -> String {
+    let row =
+        |k: usize| (0..2 * n).map(|i| if i % n == k { "true" } else { "_" }).collect::<Vec<_>>().join(", ");
+    let arms: String = (0..n).map(|k| format!("  | ({}) -> {k}\n", row(k))).collect();
+    format!("def f (x : ({})) : int =\n  match x with\n{arms}  | _ -> {n}\n", vec!["bool"; 2 * n].join(", "))
+}
+
+/// (n₀ + … + n₁₅) (m₀ + … + mₖ₋₁): 16 k terms.
+fn terms(k: usize) -> String {
+    let names = |x: &str, k: usize| (0..k).map(|i| format!("{x}{i}")).collect::<Vec<_>>();
+    let (n, m) = (names("n", 16), names("m", k));
+    let all = [&n[..], &m[..]].concat().join(", ");
+    format!("def f [{all}] (x : real^(({}) * ({}))) : real = 1.0\n", n.join(" + "), m.join(" + "))
+}
+
+fn factors(k: usize) -> String {
+    format!("def f [n] (x : real^({})) : real = 1.0\n", vec!["n"; k].join(" * "))
+}
+
+/// Definitions that call each other one after another.
+fn called_in_a_row(n: usize) -> String {
+    let defs: String = (1..=n).map(|k| format!("def d{k} (x : real) : real = d{} x\n", k - 1)).collect();
+    format!("def d0 (x : real) : real = x\n{defs}def f (x : real) : real = d{n} x\n")
+}
+
+/// Definitions that call the one before them twice: 2ⁿ times a body of 16 operations.
+fn called_twice(n: usize) -> String {
+    let body = (0..8).fold("x".to_string(), |t, _| format!("sin (cos ({t}))"));
+    let defs: String =
+        (1..=n).map(|k| format!("def d{k} (x : real) : real = d{} (d{} x)\n", k - 1, k - 1)).collect();
+    format!("def d0 (x : real) : real = {body}\n{defs}def f (x : real) : real = d{n} x\n")
+}
+
+/// A recursive definition that is called with so many functions.
+fn functions(n: usize) -> String {
+    let calls: Vec<String> = (0..n).map(|k| format!("times (\\y -> {k}.0 * y) 2 x")).collect();
+    let times = "def rec times (f : real -> real) (k : int) (x : real) : real = if k == 0 then x else times f (k - 1) (f x)";
+    format!("{times}\ndef f (x : real) : real = {}\n", calls.join(" + "))
+}
+
+const GROWS: &str =
+    "def rec f (g : real -> real) (k : int) (x : real) : real = if k == 0 then g x else f (\\y -> g (g y)) (k - 1) x
+def main = f (\\x -> 2.0 * x) 3 1.0
+";
+
+/// Every call keeps n reals for the way back.
+const KEEPS: &str = "def rec f (k : int) (n : int) (x : real) : real =
+  if k == 0 then x else
+    let a = [ exp (x * real i) | i < n ] in
+    a[k] * a[k + 1] + f (k - 1) n (sin x)
+def main = grad (\\x -> f 1 SIZE x) 0.0
+";
+
 const CALLS: &str = "def rec f (k : int) : int = if k == 0 then 0 else 1 + f (k - 1)\n";
 
 const ROWS: &[Row] = &[
@@ -84,10 +149,55 @@ const ROWS: &[Row] = &[
         what: "coefficients in sizes",
         limit: "64 bits",
         code: "E0406",
-        says: "does not fit in 64 bits",
+        says: "a coefficient beyond 64 bits",
         command: &["check", "a.ad"],
         over: || "def f [n] (x : real^(n * 4611686018427387904 * 2)) : int = n\n".into(),
         within: Some(|| "def f [n] (x : real^(n * 4611686018427387904)) : int = n\n".into()),
+    },
+    Row {
+        what: "terms of a size",
+        limit: "256",
+        code: "E0406",
+        says: "more than 256 terms",
+        command: &["check", "a.ad"],
+        over: || terms(17),
+        within: Some(|| terms(16)),
+    },
+    Row {
+        what: "factors in a term of a size",
+        limit: "64",
+        code: "E0406",
+        says: "more than 64 factors",
+        command: &["check", "a.ad"],
+        over: || factors(65),
+        within: Some(|| factors(64)),
+    },
+    Row {
+        what: "parts of a type",
+        limit: "10000",
+        code: "E0313",
+        says: "more than 10000 parts",
+        command: &["check", "a.ad"],
+        over: || pairs(13),
+        within: Some(|| pairs(12)),
+    },
+    Row {
+        what: "dimensions of an array",
+        limit: "99",
+        code: "E0313",
+        says: "a dimension of an array counts as 100",
+        command: &["check", "a.ad"],
+        over: || dimensions(100),
+        within: Some(|| dimensions(99)),
+    },
+    Row {
+        what: "decisions of a `match`",
+        limit: "10000",
+        code: "E0313",
+        says: "takes too many decisions",
+        command: &["check", "a.ad"],
+        over: || arms(14),
+        within: Some(|| arms(8)),
     },
     Row {
         what: "aliases in one type",
@@ -99,13 +209,59 @@ const ROWS: &[Row] = &[
         within: Some(|| aliases(999)),
     },
     Row {
-        what: "functions applied when a program is compiled",
+        what: "functions and definitions applied when a program is compiled",
         limit: "1000000",
         code: "E0713",
         says: "applies more than 1000000 functions",
         command: &["run", "a.ad", "f", "--args", r#"{"x": 1}"#],
         over: || doubled(20),
         within: Some(|| doubled(10)),
+    },
+    Row {
+        what: "operations of a program, once its calls are applied",
+        limit: "1000000",
+        code: "E0713",
+        says: "more than 1000000 operations",
+        command: &["run", "a.ad", "f", "--args", r#"{"x": 1}"#],
+        over: || called_twice(16),
+        within: Some(|| called_twice(6)),
+    },
+    Row {
+        what: "how deep calls nest that are applied when a program is compiled",
+        limit: "2000",
+        code: "E0806",
+        says: "calls nest more than 2000 deep",
+        command: &["run", "a.ad", "f", "--args", r#"{"x": 1}"#],
+        over: || called_in_a_row(1999),
+        within: Some(|| called_in_a_row(1998)),
+    },
+    Row {
+        what: "functions that recursive definitions are called with",
+        limit: "200",
+        code: "E0713",
+        says: "more than 200 different functions",
+        command: &["run", "a.ad", "f", "--engine", "loops", "--args", r#"{"x": 1}"#],
+        over: || functions(201),
+        within: Some(|| functions(200)),
+    },
+    Row {
+        what: "functions that a recursive definition calls itself with, one inside another",
+        limit: "12",
+        code: "E0806",
+        says: "more than 12 inside each other",
+        command: &["run", "a.ad"],
+        over: || GROWS.into(),
+        // The same function again is no other.
+        within: Some(|| GROWS.replace("(\\y -> g (g y))", "g")),
+    },
+    Row {
+        what: "bytes that the derivative of a recursion keeps",
+        limit: "1073741824",
+        code: "E0807",
+        says: "keeps more than 1073741824 bytes",
+        command: &["run", "a.ad"],
+        over: || KEEPS.replace("SIZE", "134217729"),
+        within: Some(|| KEEPS.replace("SIZE", "1000")),
     },
     Row {
         what: "how deep calls nest when a program runs",
@@ -140,6 +296,19 @@ const ROWS: &[Row] = &[
 /// The imports of a chain of files, which need files of their own.
 const CHAIN: (&str, usize, &str) = ("files that import each other one after another", 100, "E0211");
 
+/// Where work ends and the answer is as right as before, though perhaps not as fast or as full: what, how much, and the test.
+const BUDGETS: &[(&str, &str, &str)] = &[
+    (
+        "e-nodes of a piece of a program that is simplified",
+        "300, and 12 for each operation",
+        "opt/src/simplify/tests.rs",
+    ),
+    ("rounds of rewriting of a piece", "8", "opt/src/simplify/tests.rs"),
+    ("operations of a piece", "200", "opt/src/simplify/tests.rs"),
+    ("terms and factors of an int that is followed as a polynomial", "256, 64", "lang/src/size.rs"),
+    ("native code that is kept from run to run", "256 MiB", "codegen/src/cache.rs"),
+];
+
 fn page() -> String {
     let mut page = String::from(
         "# Limits\n\nPrograms over a limit are refused, or stop, with a message that names the limit and a place. This page is made from the rows of `tests/tests/limits.rs`, which\n\
@@ -149,13 +318,17 @@ fn page() -> String {
         let _ = writeln!(page, "| {} | {} | {} |", row.what, row.limit, row.code);
     }
     let _ = writeln!(page, "| {} | {} | {} |", CHAIN.0, CHAIN.1, CHAIN.2);
+    page += "\nOther limits end work, not programs: beyond them the answer is as right, but what would have been done is not.\n\n| what | limit | test |\n|---|---|---|\n";
+    for (what, limit, test) in BUDGETS {
+        let _ = writeln!(page, "| {what} | {limit} | `{test}` |");
+    }
     page
 }
 
 #[test]
 fn every_limit_is_told() {
     let one = |row: &Row| -> Result<(), String> {
-        let dir = Scratch::new(&format!("limit-{}", row.what.len() * 1000 + row.limit.len()))?;
+        let dir = Scratch::new(&format!("limit-{}", row.what.replace(|c: char| !c.is_alphanumeric(), "-")))?;
         dir.write("a.ad", (row.over)().as_bytes())?;
         let ran = run(env!("CARGO_BIN_EXE_adc-under-test"), &dir.0, row.command);
         let located = ran.stderr.contains("a.ad:");

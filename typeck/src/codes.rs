@@ -54,7 +54,7 @@ codes! {
     UNSOLVED_SIZE = "E0403", "a size that nothing determines";
     SIZE_ESCAPES = "E0404", "a size that leaves its scope";
     NEGATIVE_SIZE = "E0405", "a size below zero";
-    SIZE_OVERFLOW = "E0406", "a size whose coefficients leave 64 bits";
+    SIZE_OVERFLOW = "E0406", "a size that is too large";
     EXISTENTIAL_ESCAPES = "E0407", "a size known only inside that leaves its scope";
     EXISTENTIAL_PLACE = "E0408", "an existential size where none can be";
     CARTESIAN_USE = "E0501", "a linear variable in a Cartesian position";

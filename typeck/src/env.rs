@@ -382,8 +382,7 @@ impl<'a> Types<'a> {
             let (x, y) = (s.size(scope, a)?, s.size(scope, b)?);
             let out = f(&x, &y);
             if out.is_none() {
-                let d = Diagnostic::new(codes::SIZE_OVERFLOW, "this size does not fit in 64 bits");
-                s.diags.push(d.label(n.span, "too large"));
+                s.diags.push(too_large(n.span));
             }
             out
         };
@@ -415,6 +414,15 @@ impl<'a> Types<'a> {
             SizeKind::Mul(a, b) => combine(self, a, b, Size::checked_mul),
         }
     }
+}
+
+/// A size over the limits of polynomials.
+pub fn too_large(span: Span) -> Diagnostic {
+    let (terms, factors) = (Size::MOST_TERMS, Size::MOST_FACTORS);
+    let label = format!(
+        "a coefficient beyond 64 bits, more than {terms} terms, or more than {factors} factors in one"
+    );
+    Diagnostic::new(codes::SIZE_OVERFLOW, "a size is too large").label(span, label)
 }
 
 /// The scope of a definition's brackets, and its size variables in order.

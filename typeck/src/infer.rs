@@ -21,11 +21,9 @@ use std::collections::{HashMap, HashSet};
 /// Expressions nested deeper than this are refused. (Each level of a chain of `let`s or operators counts.)
 pub const DEPTH_LIMIT: usize = 4000;
 
-/// Types with more parts than this are refused.
+/// Types with more parts than this are refused. An array's dimension counts as several: work on a nest of arrays grows with the square of its depth.
 pub const TYPE_LIMIT: usize = 10_000;
-
-/// Polynomials with more terms than this are not followed.
-const POLYNOMIAL_LIMIT: usize = 256;
+pub const DIMENSION: usize = 100;
 
 pub struct Infer<'s> {
     pub sigs: &'s Signatures,
@@ -158,8 +156,12 @@ impl<'s> Infer<'s> {
             // Once is enough: what is built from it would be too large again.
             if !self.diags.iter().any(|d| d.code == codes::TYPE_TOO_LARGE) {
                 self.report(
-                    Diagnostic::new(codes::TYPE_TOO_LARGE, "the type of this expression is too large")
-                        .label(e.span, format!("more than {TYPE_LIMIT} parts")),
+                    Diagnostic::new(codes::TYPE_TOO_LARGE, "the type of this expression is too large").label(
+                        e.span,
+                        format!(
+                            "more than {TYPE_LIMIT} parts (a dimension of an array counts as {DIMENSION})"
+                        ),
+                    ),
                 );
             }
             t = Te::error(e.span);

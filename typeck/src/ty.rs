@@ -105,11 +105,13 @@ impl T {
         }
     }
 
-    /// Replaces type parameters and size variables.
+    /// Replaces type parameters, and size variables by others: so no size becomes too large.
     pub fn subst(&self, types: &dyn Fn(&Name) -> Option<T>, sizes: &dyn Fn(&Var) -> Option<Size>) -> T {
         match self {
             T::Param(a) => types(a).unwrap_or_else(|| self.clone()),
-            _ => self.map(&mut |t| t.subst(types, sizes), &mut |n| n.subst(sizes).unwrap_or_default()),
+            _ => {
+                self.map(&mut |t| t.subst(types, sizes), &mut |n| n.subst(sizes).unwrap_or_else(|| n.clone()))
+            }
         }
     }
 

@@ -17,9 +17,6 @@ pub enum Clash {
     Overflow,
 }
 
-/// Arrays nested deeper than about this are refused.
-const RANK_LIMIT: usize = 100;
-
 #[derive(Default)]
 struct TypeMeta {
     solution: Option<T>,
@@ -105,8 +102,7 @@ impl Metas {
                 s.types.iter().chain(s.arms.iter().map(|(_, t)| t)).for_each(|t| self.weigh(t, left))
             }
             T::Array(_, t) => {
-                // Work on a nest of arrays grows with the square of its depth.
-                *left = left.saturating_sub(crate::infer::TYPE_LIMIT / RANK_LIMIT);
+                *left = left.saturating_sub(crate::infer::DIMENSION - 1);
                 self.weigh(&t, left);
             }
             T::Fun(a, b) | T::Lin(a, b) | T::Copower(a, b) => {
@@ -116,15 +112,19 @@ impl Metas {
         }
     }
 
+    /// The size with every solution put in; as it is where that is too large.
     pub fn zonk_size(&self, n: &Size) -> Size {
-        if !n.vars().any(|v| self.size_solution(v).is_some()) {
-            return n.clone();
-        }
-        let solution = |v: &Var| self.size_solution(v).map(|s| self.zonk_size(s));
-        n.subst(&solution).unwrap_or_else(|| n.clone())
+        self.zonked_size(n).unwrap_or_else(|| n.clone())
     }
 
-    fn size_solution(&self, v: &Var) -> Option<&Size> {
+    fn zonked_size(&self, n: &Size) -> Option<Size> {
+        if !n.vars().any(|v| self.size_solution(v).is_some()) {
+            return Some(n.clone());
+        }
+        n.subst(&|v: &Var| self.size_solution(v).map(|s| self.zonk_size(s)))
+    }
+
+    pub fn size_solution(&self, v: &Var) -> Option<&Size> {
         if !is_size_meta(v) {
             return None;
         }
@@ -201,7 +201,8 @@ impl Metas {
     }
 
     pub fn unify_size(&mut self, a: &Size, b: &Size) -> Result<(), Clash> {
-        let (x, y) = (self.zonk_size(a), self.zonk_size(b));
+        let zonked = |n| self.zonked_size(n).ok_or(Clash::Overflow);
+        let (x, y) = (zonked(a)?, zonked(b)?);
         if x == y {
             return Ok(());
         }

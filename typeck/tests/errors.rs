@@ -71,6 +71,25 @@ fn nothing_is_too_deep_to_answer() {
     }
 }
 
+/// The parser refuses what nests so deep; a tree that was made otherwise is told by the checker.
+#[test]
+fn a_tree_that_is_too_deep_is_refused() {
+    use lang::surface::{ExprKind, ItemKind};
+    let text = "def f (x : real) : real = x\n";
+    let (mut file, _) = lang::surface::parser::parse(text);
+    let ItemKind::Def { defs, .. } = &mut file.items[0].kind else { panic!("a definition") };
+    let body = &mut defs[0].body;
+    for _ in 0..4001 {
+        let inner = std::mem::replace(&mut body.node, ExprKind::Bool(true));
+        body.node = ExprKind::Neg(Box::new(lang::surface::Spanned { node: inner, span: body.span }));
+    }
+    let codes = lang::big_stack::run(|| {
+        let checked = typeck::check_file(&file);
+        checked.diagnostics.iter().map(|d| (d.code, d.labels[0].1.clone())).collect::<Vec<_>>()
+    });
+    assert_eq!(codes, [("E0310", "more than 4000 levels".to_string())]);
+}
+
 const CASES: &[(&str, &[&str])] = &[
     (
         "def f (x : real^2) (k : int) = let m = transpose x + k in replicate m 1.0\n",

@@ -132,7 +132,9 @@ impl Given {
         let mut out = vec![];
         for n in sizes {
             let n = n.subst(&|v| self.here.get(v).cloned());
-            let n = n.ok_or_else(|| Error::unsupported("a size whose coefficients do not fit in 64 bits"))?;
+            let n = n.ok_or_else(|| {
+                Error::unsupported("a size beyond 64 bits, or a polynomial with too many terms")
+            })?;
             out.push(e.size(&n));
         }
         Ok(out)

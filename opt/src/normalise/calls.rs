@@ -85,8 +85,9 @@ impl Normaliser<'_> {
             return self.call_at_run_time(&d, &types, &sizes, &values, name);
         }
         if self.depth >= CALL_LIMIT {
-            return Err(Error::too_deep(def));
+            return Err(Error::too_deep(def, CALL_LIMIT));
         }
+        self.count_application()?;
         let (d, named) = instance(&d, &types);
         let mut inner = Env::default();
         inner.vars.extend(named);
@@ -173,8 +174,11 @@ impl Normaliser<'_> {
         shapes: Vec<Shape>,
     ) -> Result<usize, Error> {
         let nested = self.calls.made.iter().filter(|s| s.def == d.name && !s.done).count();
-        if self.calls.made.len() >= SPECIALISATION_LIMIT || nested >= NESTED_LIMIT {
-            return Err(Error::specialisations(&source(&d.name)));
+        if nested >= NESTED_LIMIT {
+            return Err(Error::grows(&source(&d.name), NESTED_LIMIT));
+        }
+        if self.calls.made.len() >= SPECIALISATION_LIMIT {
+            return Err(Error::specialisations(&source(&d.name), SPECIALISATION_LIMIT));
         }
         let at = self.calls.made.len();
         let (operator, depth) = (self.operator.take(), std::mem::take(&mut self.depth));

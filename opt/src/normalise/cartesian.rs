@@ -1,7 +1,7 @@
 //! Normalising Cartesian terms.
 
 use super::value::{Env, FnClosure, LinClosure, V};
-use super::{APPLICATION_LIMIT, Item, Normaliser, wrap};
+use super::{Item, Normaliser, wrap};
 use crate::Error;
 use lang::core::{Lit, Term, Tm, make};
 use lang::diag::Site;
@@ -341,11 +341,7 @@ impl Normaliser<'_> {
     pub fn apply(&mut self, f: &V, a: V, name: &str) -> Result<V, Error> {
         match f {
             V::Fn(c) => {
-                // Functions of functions can be applied without end and make no let.
-                self.applied += 1;
-                if self.applied > APPLICATION_LIMIT {
-                    return Err(Error::too_many_applications(APPLICATION_LIMIT));
-                }
+                self.count_application()?;
                 let mut env = c.env.clone();
                 env.vars.insert(c.param.var.clone(), a);
                 self.term(&c.body, &env, name)

@@ -72,15 +72,16 @@ pub struct Normaliser<'p> {
     operands: usize,
     /// Lets made so far: the limit on the growth of the program.
     made: usize,
-    /// Functions applied so far.
+    /// Functions and definitions applied so far.
     applied: usize,
 }
 
 /// How deep calls may nest, and how many lets the normal form may have. A program over either is rejected with its name.
 pub const CALL_LIMIT: usize = 2_000;
-pub const LET_LIMIT: usize = 2_000_000;
+pub const LET_LIMIT: usize = 1_000_000;
 
-/// How many functions may be applied: a program of functions of functions can go on for ever without making a let.
+/// How many functions and definitions may be applied: of functions of functions, or of definitions that call another twice, a short program can apply
+/// more than any machine, without making a let.
 pub const APPLICATION_LIMIT: usize = 1_000_000;
 
 /// The normal form of a definition whose parameters and result are first-order (or, for the result, hold linear maps).
@@ -192,14 +193,25 @@ impl<'p> Normaliser<'p> {
         self.regions.last_mut().expect("a region is open").push(item);
     }
 
+    /// One more function or definition is applied.
+    fn count_application(&mut self) -> Result<(), Error> {
+        self.applied += 1;
+        if self.applied > APPLICATION_LIMIT {
+            return Err(Error::too_many_applications(APPLICATION_LIMIT));
+        }
+        self.within_lets()
+    }
+
+    fn within_lets(&self) -> Result<(), Error> {
+        if self.made > LET_LIMIT { Err(Error::too_large(LET_LIMIT)) } else { Ok(()) }
+    }
+
     /// Runs f in a region of its own and returns the lets it made.
     fn region<T>(&mut self, f: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<(T, Vec<Item>), Error> {
         self.regions.push(vec![]);
         let result = f(self);
         let items = self.regions.pop().expect("regions nest");
-        if self.made > LET_LIMIT {
-            return Err(Error::too_large(LET_LIMIT));
-        }
+        self.within_lets()?;
         Ok((result?, items))
     }
 
@@ -244,7 +256,8 @@ impl<'p> Normaliser<'p> {
             Some(value) => value.as_size(),
             None => Some(Size::var(v.clone())),
         };
-        n.subst(&lookup).ok_or_else(|| Error::unsupported("a size whose coefficients do not fit in 64 bits"))
+        n.subst(&lookup)
+            .ok_or_else(|| Error::unsupported("a size beyond 64 bits, or a polynomial with too many terms"))
     }
 
     fn ty(&mut self, t: &Type, env: &Env) -> Result<Type, Error> {

@@ -187,6 +187,39 @@ fn regions() {
     assert!(after < before, "simplification pays: {after} of {before}");
 }
 
+/// Where rewriting is cut off, at nodes or at rounds, less is done, and what is there means the same.
+#[test]
+fn work_stops_at_its_limits() {
+    let whole = Options::default();
+    let (nodes, rounds) =
+        (Options { nodes: 1, nodes_per_operation: 0, ..whole }, Options { iterations: 1, ..whole });
+    let simplified = |def: &Def, options: &Options| {
+        lang::big_stack::run(|| {
+            let mut s = Simplifier::new(def, &Program::default(), options);
+            let simple = s.definition(def);
+            (simple, s.work)
+        })
+    };
+    let mut r = Random(7);
+    let (mut all, mut cut) = (0, [0, 0]);
+    for _ in 0..20 {
+        let def = random_def(&mut r);
+        all += simplified(&def, &whole).1;
+        for (options, cut) in [&nodes, &rounds].into_iter().zip(&mut cut) {
+            let (simple, work) = simplified(&def, options);
+            check(&simple);
+            *cut += work;
+            let ((v, d, _), (w, e, _)) =
+                (values(&def, (0.5, -1.25, 2), [0.75, -1.5]), values(&simple, (0.5, -1.25, 2), [0.75, -1.5]));
+            assert_eq!(v.to_bits(), w.to_bits());
+            let close =
+                |(a, b): (&f64, &f64)| (a - b).abs() <= 1e-11 * (1.0 + a.abs()) || a.to_bits() == b.to_bits();
+            assert!(d.iter().zip(&e).all(close), "{d:?} {e:?}");
+        }
+    }
+    assert!(cut[0] < all && cut[1] < all, "e-nodes: {all}, with fewer {}, in one round {}", cut[0], cut[1]);
+}
+
 /// A chain of n lets in which everything is needed.
 fn chain(n: usize) -> Def {
     let mut s = Supply::default();

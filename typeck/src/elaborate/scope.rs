@@ -79,6 +79,8 @@ impl Elaborate<'_> {
         self.escapes_reported = true;
         let d = if let Some(d) = self.inf.opened_escapes(v, shown, span) {
             d
+        } else if self.inf.metas.size_solution(v).is_some() {
+            crate::env::too_large(span)
         } else if is_size_meta(v) {
             let (name, shown) = (v.name.replace('?', ""), shown.replace('?', ""));
             let label = match name == shown {

@@ -3,6 +3,7 @@
 use super::*;
 use crate::builtin;
 use crate::diff::Operator;
+use crate::env::too_large;
 
 impl Infer<'_> {
     pub fn mismatch(&mut self, span: Span, found: &T, want: &T, why: Why, clash: Clash) {
@@ -73,8 +74,7 @@ impl Infer<'_> {
                 Diagnostic::new(codes::NEGATIVE_SIZE, format!("{what}, {this} is {f}: {n} would be {k}"))
                     .label(span, has)
             }
-            Clash::Overflow => Diagnostic::new(codes::SIZE_OVERFLOW, "a size does not fit in 64 bits")
-                .label(span, "too large"),
+            Clash::Overflow => too_large(span),
         };
         let d = match place {
             Some((s, text)) => d.label(s, text),
@@ -151,8 +151,7 @@ impl Infer<'_> {
                 format!("the size {n} would be {k}, which is below zero"),
             )
             .label(span, "an array cannot have this size"),
-            Clash::Overflow => Diagnostic::new(codes::SIZE_OVERFLOW, "a size does not fit in 64 bits")
-                .label(span, "too large"),
+            Clash::Overflow => too_large(span),
             Clash::Sizes(..) | Clash::Types(..) | Clash::Infinite(_) => {
                 let d = Diagnostic::new(codes::SIZE_MISMATCH, format!("the size {a} is not known to be {b}"))
                     .label(span, format!("{short_a} and {short_b} must be equal here"));
