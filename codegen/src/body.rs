@@ -5,6 +5,7 @@ use crate::hints;
 use crate::llvm::Unit;
 use crate::memory::Place;
 use crate::split::Row;
+use crate::sums::Extremum;
 use crate::{Result, malformed};
 use inkwell::IntPredicate;
 use inkwell::basic_block::BasicBlock;
@@ -13,7 +14,7 @@ use inkwell::values::{
     BasicValue, BasicValueEnum, FloatValue, FunctionValue, IntValue, PhiValue, PointerValue,
 };
 use lang::loops::{Block, Buf, Carried, For, If, Operand, Parallel, Proc, Stmt, Val, While};
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
 /// What a function is for.
 #[derive(Clone, Copy, PartialEq)]
@@ -55,10 +56,14 @@ pub(crate) struct Gen<'u, 'c> {
     /// Every arena of this function, freed at the exit; and that of the innermost loop body we are in.
     pub arenas: Vec<PointerValue<'c>>,
     pub arena: Option<PointerValue<'c>>,
+    /// How many loops we are in.
+    pub loops: usize,
     /// Bytes of stack given to local buffers.
     pub stack: u64,
     /// Additions on the way from a Sum-carried scalar to its next value.
     pub sums: HashSet<Val>,
+    /// Steps to an extremum.
+    pub extrema: HashMap<Val, Extremum>,
     pub role: Role<'c>,
     /// The functions of the callees, and the memory of the run they share.
     pub callees: Vec<FunctionValue<'c>>,
@@ -93,8 +98,10 @@ impl<'u, 'c> Gen<'u, 'c> {
             statuses: vec![],
             arenas: vec![],
             arena: None,
+            loops: 0,
             stack: 0,
             sums: HashSet::new(),
+            extrema: HashMap::new(),
             role,
             callees: vec![],
             run: None,
@@ -295,6 +302,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         inits: &[BasicValueEnum<'c>],
     ) -> Result<Vec<BasicValueEnum<'c>>> {
         self.mark_sums(&f.carried, &f.body);
+        self.mark_extrema(&f.carried, &f.body);
         let (header, body, done) = (self.new_block("for"), self.new_block("body"), self.new_block("done"));
         let before = self.here();
         self.b.build_unconditional_branch(header)?;
@@ -378,6 +386,7 @@ impl<'u, 'c> Gen<'u, 'c> {
 
     /// The beginning of a body: what [`Gen::leave_body`] goes back to. In a callee, what the body puts on the stack of buffers goes with the iteration.
     pub fn enter_body(&mut self, body: &Block) -> Result<Outside<'c>> {
+        self.loops += 1;
         Ok(match self.mark {
             Some(_) if allocates(body) => Outside::Stack(Some(self.stack_mark()?)),
             Some(_) => Outside::Stack(None),
@@ -386,6 +395,7 @@ impl<'u, 'c> Gen<'u, 'c> {
     }
 
     pub fn leave_body(&mut self, outside: Outside<'c>) -> Result<()> {
+        self.loops -= 1;
         match outside {
             Outside::Stack(None) => {}
             Outside::Stack(Some(mark)) => self.release(mark)?,

@@ -6,6 +6,7 @@
 //! | [`cache`] | objects of the JIT kept on disk |
 //! | [`object`] | `.o`, `.so`, `.ll`, `.s`, a C header |
 //! | `llvm`, `body`, `ops`, `math`, `memory`, `calls`, `parallel` | Proc → LLVM IR: entry points, statements, scalar operations, math functions, buffers, callees, parallel loops |
+//! | `elementary` | exp, log, log1p, tanh as arithmetic in place |
 //! | `lanes` | parallel loops with their index as a vector |
 //! | `split` | loops run in pieces in which a branch is decided |
 //! | `sums` | which additions may be reordered |
@@ -15,6 +16,7 @@
 mod body;
 pub mod cache;
 mod calls;
+mod elementary;
 mod hints;
 mod host;
 pub mod jit;

@@ -1,7 +1,8 @@
-//! Math functions: calls of the C library by name. LLVM's vectoriser is told per call which vector variants exist (libmvec's,
+//! Math functions: in loops arithmetic in place, where there is a formula ([`crate::elementary`]); else calls of the C library by name. LLVM's vectoriser is told per call which vector variants exist (libmvec's,
 //! by the attribute `vector-function-abi-variant`), unless the options ask for scalar math.
 
 use crate::body::Gen;
+use crate::elementary::{self, llvm::Emitter};
 use crate::llvm::Unit;
 use crate::{Result, malformed};
 use inkwell::AddressSpace;
@@ -121,6 +122,18 @@ impl<'u, 'c> Gen<'u, 'c> {
         {
             return self.constant_power(self.get_real(args[0])?, self.u.f64.const_float(1.0), k);
         }
+        if self.loops > 0 && self.u.has_formula(m) {
+            let emitter = Emitter {
+                g: self,
+                real_type: self.u.f64,
+                int_type: self.u.i64,
+                real: &|x| self.u.f64.const_float(x),
+                int: &|k| self.int(k),
+            };
+            if let Some(value) = elementary::formula(&emitter, m, self.get_real(args[0])?) {
+                return Ok(value.into());
+            }
+        }
         let s = symbol(m);
         let f = self.u.math_function(m);
         let values = args.iter().map(|a| self.get(*a)).collect::<Result<Vec<_>>>()?;
@@ -176,6 +189,11 @@ impl<'u, 'c> Gen<'u, 'c> {
 }
 
 impl<'c> Unit<'c> {
+    /// The function is written as arithmetic where it runs often; not when the bits are to be those of the C library.
+    pub fn has_formula(&self, m: Math) -> bool {
+        elementary::has(m) && !self.options.strict && !self.options.scalar_math
+    }
+
     /// The function for single values.
     pub fn math_function(&self, m: Math) -> FunctionValue<'c> {
         let s = symbol(m);

@@ -58,6 +58,11 @@ impl<'u, 'c> Gen<'u, 'c> {
         if let Op::Math(m) = op {
             return self.math(m, args);
         }
+        if let Some(step) = self.extrema.get(&dst) {
+            let (so_far, next) = (self.get_real(Operand::Val(step.so_far))?, self.get_real(step.next)?);
+            let best = self.intrinsic(step.intrinsic, &[self.u.f64.into()], &[so_far.into(), next.into()])?;
+            return Ok(self.relax(best, FastMathFlags::NoSignedZeros));
+        }
         let operands = Operands {
             real: &|k| self.get_real(args[k]),
             int: &|k| self.get_int(args[k]),

@@ -162,7 +162,8 @@ holds applies. An int or a bool has no derivative, and neither has a result of s
    in both tails.
  * At other singular points the formula is evaluated as it stands: an infinity or NaN.
 
-**Accuracy.** The elementary functions are the C library's, in compiled code possibly its vector versions (within 4 units in the last place) unless `--math scalar` is given. `^` with an
+**Accuracy.** The elementary functions are the C library's. In compiled code `exp`, `log`, `log1p` and `tanh` in loops are arithmetic in place (within 1.5 units in the last place), and others
+possibly the C library's vector versions (within 4 units), unless `--math scalar` is given. `^` with an
 int exponent multiplies squares from the lowest bit up. `digamma`, `trigamma`, `polygamma` and `normal_quantile` are the compiler's own, within a few units in the last place (`digamma` left of 0:
 of its larger term). The random numbers are the same bits on every engine and platform.
 

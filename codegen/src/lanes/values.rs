@@ -1,8 +1,10 @@
 //! Vectors: where they come from, and operations on them.
 
 use super::Lanes;
+use crate::elementary::{self, llvm::Emitter};
 use crate::ops::Operands;
 use crate::{Result, malformed};
+use inkwell::types::VectorType;
 use inkwell::values::{BasicValue, BasicValueEnum, FastMathFlags, IntValue, VectorValue};
 use lang::loops::{Math, Op, Operand, Val};
 use lang::prim::Scalar;
@@ -44,7 +46,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
             Lane::Linear { base, step } => {
                 let steps: Vec<_> = (0..self.width as i64).map(|k| self.g.int(k * step)).collect();
                 let base = self.splat(base.into())?;
-                Ok(self.g.b.build_int_add(base, inkwell::types::VectorType::const_vector(&steps), "")?)
+                Ok(self.g.b.build_int_add(base, VectorType::const_vector(&steps), "")?)
             }
         }
     }
@@ -68,7 +70,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
         }
         let i32 = self.g.u.cx.i32_type();
         let picks: Vec<_> = (first..first + count).map(|k| i32.const_int(k.into(), false)).collect();
-        let picks = inkwell::types::VectorType::const_vector(&picks);
+        let picks = VectorType::const_vector(&picks);
         Ok(self.g.b.build_shuffle_vector(v, v.get_type().get_poison(), picks, "")?)
     }
 
@@ -81,7 +83,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
                 let [a, b] = pair else { return malformed("an odd number of registers") };
                 let picks: Vec<_> =
                     (0..2 * a.get_type().get_size()).map(|k| i32.const_int(k.into(), false)).collect();
-                let picks = inkwell::types::VectorType::const_vector(&picks);
+                let picks = VectorType::const_vector(&picks);
                 pairs.push(self.g.b.build_shuffle_vector(*a, *b, picks, "")?);
             }
             parts = pairs;
@@ -174,7 +176,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
             any: &|k| Ok(pick(k)?.into()),
             constant: &|k| {
                 let all = vec![this.g.int(k); this.width as usize];
-                inkwell::types::VectorType::const_vector(&all)
+                VectorType::const_vector(&all)
             },
             real_type: reals,
             int_type: ints,
@@ -221,17 +223,30 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
         Ok(Some(Lane::Linear { base, step }))
     }
 
-    /// A math function: the C library's vector variant register by register, or lane by lane where there is none.
+    /// A math function: arithmetic where there is a formula, else the C library's vector variant register by register, or lane by lane where there is none.
     fn math(&mut self, m: Math, args: &[Operand]) -> Result<VectorValue<'c>> {
         if let (Math::PowInt, Some(Operand::Int(k))) = (m, args.get(1))
             && k.unsigned_abs() <= crate::math::UNROLLED_POWER
         {
             let x = self.vector(args[0])?;
             let ones = vec![self.g.u.f64.const_float(1.0); self.width as usize];
-            let one = inkwell::types::VectorType::const_vector(&ones);
+            let one = VectorType::const_vector(&ones);
             return Ok(self.g.constant_power(x, one, *k)?.into_vector_value());
         }
         let vectors = args.iter().map(|a| self.vector(*a)).collect::<Result<Vec<_>>>()?;
+        if self.g.u.has_formula(m) {
+            let width = self.width as usize;
+            let emitter = Emitter {
+                g: &*self.g,
+                real_type: self.vector_of(Scalar::Real),
+                int_type: self.vector_of(Scalar::Int),
+                real: &|x| VectorType::const_vector(&vec![self.g.u.f64.const_float(x); width]),
+                int: &|k| VectorType::const_vector(&vec![self.g.int(k); width]),
+            };
+            if let Some(value) = elementary::formula(&emitter, m, vectors[0]) {
+                return Ok(value);
+            }
+        }
         if let Some(f) = self.g.u.vector_variant(m, self.register) {
             let mut parts = vec![];
             for k in 0..self.width / self.register {
