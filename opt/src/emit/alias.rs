@@ -61,7 +61,7 @@ fn addend(o: &Occurrences, t: &Lin, z: &Var, path: &[usize], d: &Dst) -> Option<
         LinTerm::CLet(_, _, t) => addend(o, t, z, path, d),
         // Through another variable that is itself only added to a part of d.
         LinTerm::Let(y, s, t) => {
-            if !mentions(s, z) {
+            if !mentions(s, z, path) {
                 return addend(o, t, z, path, d);
             }
             if o.uses(&y.var, &[]) != 1 {
@@ -136,11 +136,11 @@ impl Mapper for Occurrences {
     }
 }
 
-/// Whether z occurs in a term.
-fn mentions(t: &Lin, z: &Var) -> bool {
+/// Whether z.path, or a part of it, or a whole that contains it, occurs in a term.
+fn mentions(t: &Lin, z: &Var, path: &[usize]) -> bool {
     let mut o = Occurrences::default();
     o.note(t);
-    o.0.contains_key(z)
+    o.uses(z, path) > 0
 }
 
 pub fn as_path(t: &Lin) -> Option<(Var, Vec<usize>)> {

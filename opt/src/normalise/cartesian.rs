@@ -214,7 +214,8 @@ impl Normaliser<'_> {
                     let t = make_loop(items, out.reify()?);
                     return Ok(self.bind(t, &Type::tuple([ty, out_ty]), name));
                 }
-                let kept = self.keep_each(out, &items, &[(i.clone(), Type::Int), (s.clone(), ty.clone())])?;
+                let kept =
+                    self.keep_steps(out, &items, &[(i.clone(), Type::Int), (s.clone(), ty.clone())])?;
                 let saved: Vec<_> = kept.saved.iter().filter(|(x, _)| *x != i).cloned().collect();
                 let (term, elem) = Self::saved_term(&saved);
                 let store_ty = Type::array(bound.clone(), elem);

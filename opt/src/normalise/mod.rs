@@ -62,6 +62,8 @@ pub struct Normaliser<'p> {
     bounds: HashMap<Var, Size>,
     /// The arrays of the state of the loop whose step is being evaluated, arms of the step included.
     states: BTreeSet<Var>,
+    /// What leaves the region is a loop's step: arrays that follow from others are made again (`residual.rs`).
+    rebuild: bool,
     /// The differentiation operator being resolved: the place of what its linear part checks.
     operator: Option<Site>,
     /// Depth of calls being applied.
@@ -129,6 +131,7 @@ impl<'p> Normaliser<'p> {
             used_marks: RefCell::new(BTreeSet::new()),
             bounds: HashMap::new(),
             states: BTreeSet::new(),
+            rebuild: false,
             operator: None,
             depth: 0,
             callers: vec![],

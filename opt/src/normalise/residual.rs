@@ -20,6 +20,9 @@ use std::rc::Rc;
 /// Recomputing costs at most this many counted operations; what costs more is kept.
 pub const CHEAP: u32 = 6;
 
+/// An element of an array that is made again in every step of a loop, from other arrays that are kept, costs at most this many.
+const CHEAP_ELEMENT: u32 = 12;
+
 /// The variables of a region: their types, and the definitions of those that have one.
 type Defs = BTreeMap<Var, (Type, Option<Tm>)>;
 
@@ -102,6 +105,19 @@ impl Normaliser<'_> {
         kept
     }
 
+    /// The same for the steps of a loop, which cannot be fused with the steps of its reverse: arrays that follow from others at little cost are made again.
+    pub(super) fn keep_steps(
+        &mut self,
+        value: V,
+        items: &[Item],
+        locals: &[(Var, Type)],
+    ) -> Result<Kept, Error> {
+        let outer = std::mem::replace(&mut self.rebuild, true);
+        let kept = self.keep_each(value, items, locals);
+        self.rebuild = outer;
+        kept
+    }
+
     pub(super) fn close(&mut self, v: &V, defs: &Defs, saved: &mut BTreeSet<Var>) -> Result<V, Error> {
         let mut keep_vars =
             |vars: BTreeSet<Var>| saved.extend(vars.into_iter().filter(|v| defs.contains_key(v)));
@@ -120,13 +136,21 @@ impl Normaliser<'_> {
                 V::tuple(parts?)
             }
             V::Lin(_) | V::Choice(..) if self.is_map(v) => {
-                let Forced { param, body, .. } = self.force(v)?;
+                let rebuild = std::mem::take(&mut self.rebuild);
+                let forced = self.force(v);
+                self.rebuild = rebuild;
+                let Forced { param, body, .. } = forced?;
                 // Recompute cheap definitions at the start of the map, nearest definition last to be wrapped.
                 let mut needed = walk::free_vars_lin(&body);
                 needed.extend(ltype_vars(&param.ty));
                 // An element of a whole that is kept anyway is read from it again.
-                let (_, whole) = self.divide(needed.clone(), defs, &BTreeSet::new());
-                let (recomputed, kept) = self.divide(needed, defs, &whole);
+                let none = BTreeSet::new();
+                let (_, whole) = self.divide(needed.clone(), defs, &none, &none);
+                let (mut recomputed, mut kept) = self.divide(needed.clone(), defs, &whole, &none);
+                if self.rebuild {
+                    let again = self.rebuilt(&kept, defs);
+                    (recomputed, kept) = self.divide(needed, defs, &whole, &again);
+                }
                 let body = recomputed.into_iter().fold(body, |body, (x, t)| lin::clet(x, t, body));
                 saved.extend(kept);
                 V::Lin(Rc::new(LinClosure { param, body, env: Env::default() }))
@@ -169,12 +193,13 @@ impl Normaliser<'_> {
     }
 
     /// Divides what a map needs of its region into what is recomputed, the last definition first, and what is kept. A part of a local value
-    /// that is kept is not recomputed from the whole (a state's array for one element), unless the whole is one of these.
+    /// that is kept is not recomputed from the whole (a state's array for one element), unless the whole is one of these. What is in `again` is recomputed.
     fn divide(
         &self,
         mut needed: BTreeSet<Var>,
         defs: &Defs,
         wholes: &BTreeSet<Var>,
+        again: &BTreeSet<Var>,
     ) -> (Vec<(Binder, Tm)>, BTreeSet<Var>) {
         let (mut recomputed, mut kept) = (vec![], BTreeSet::new());
         // Later variables are defined from earlier ones: going downwards meets every use before its definition.
@@ -184,7 +209,7 @@ impl Normaliser<'_> {
             let confined = || type_vars(ty).iter().any(|v| defs.contains_key(v));
             let from_whole = |t: &Tm| self.whole(t, defs).is_none_or(|y| wholes.contains(&y));
             match def {
-                Some(t) if self.is_cheap(t) && from_whole(t) || confined() => {
+                Some(t) if again.contains(&x) || self.is_cheap(t) && from_whole(t) || confined() => {
                     needed.extend(walk::free_vars(t));
                     recomputed.push((Binder::new(x, ty.clone()), t.clone()));
                 }
@@ -194,6 +219,79 @@ impl Normaliser<'_> {
             }
         }
         (recomputed, kept)
+    }
+
+    /// Of the arrays to keep, those that builds of cheap elements make from the rest of them; and what is computed on the way. Nothing else has to be kept for that.
+    fn rebuilt(&self, kept: &BTreeSet<Var>, defs: &Defs) -> BTreeSet<Var> {
+        let (mut rest, mut again) = (kept.clone(), BTreeSet::new());
+        for x in kept.iter().rev() {
+            rest.remove(x);
+            let mut way = BTreeSet::new();
+            if !matches!(defs[x].0, Type::Array(..)) || !self.follows(x, &rest, defs, &mut way) {
+                rest.insert(x.clone());
+                continue;
+            }
+            again.append(&mut way);
+        }
+        again
+    }
+
+    /// x follows at little cost from what is kept and what is known outside the region; by these variables of the region.
+    fn follows(&self, x: &Var, kept: &BTreeSet<Var>, defs: &Defs, way: &mut BTreeSet<Var>) -> bool {
+        let Some((ty, def)) = defs.get(x) else { return true };
+        if kept.contains(x) || way.contains(x) {
+            return true;
+        }
+        let Some(t) = def else { return false };
+        let cheap = match &**t {
+            Term::Build { body, .. } => self.cost_of_element(body).is_some_and(|c| c <= CHEAP_ELEMENT),
+            t => self.is_cheap(t),
+        };
+        way.insert(x.clone());
+        cheap
+            && walk::free_vars(t).into_iter().chain(type_vars(ty)).all(|y| self.follows(&y, kept, defs, way))
+    }
+
+    /// The counted operations of a term without loops and calls.
+    fn cost_of_element(&self, t: &Term) -> Option<u32> {
+        let mut sum = 0;
+        let mut parts: Vec<&Term> = vec![t];
+        while let Some(t) = parts.pop() {
+            match t {
+                Term::Prim(p, ts) => {
+                    sum += p.row().cost;
+                    parts.extend(ts.iter().map(|t| &**t));
+                }
+                Term::Let(_, a, b) | Term::Index(a, b, _) => parts.extend([&**a, &**b]),
+                Term::If(c, a, b) => parts.extend([&**c, &**a, &**b]),
+                Term::Proj(a, _) => parts.push(a),
+                Term::Tuple(ts) => parts.extend(ts.iter().map(|t| &**t)),
+                Term::Check { cond, body, .. } => parts.extend([&**cond, &**body]),
+                Term::Var(_) | Term::Lit(_) => {}
+                Term::Build { .. }
+                | Term::Inject(..)
+                | Term::Case(..)
+                | Term::Lam(..)
+                | Term::App(..)
+                | Term::Update { .. }
+                | Term::Array(..)
+                | Term::Sum { .. }
+                | Term::Extremum { .. }
+                | Term::Loop { .. }
+                | Term::While { .. }
+                | Term::Argsort(_)
+                | Term::Call { .. }
+                | Term::Diff { .. }
+                | Term::Detach(_)
+                | Term::LinLam(..)
+                | Term::LinApp(..)
+                | Term::Unread(_)
+                | Term::Box(_)
+                | Term::Unbox(..)
+                | Term::Zero(_) => return None,
+            }
+        }
+        Some(sum)
     }
 
     /// The local value that a projection or an element is a part of, if it would have to be kept.

@@ -16,6 +16,11 @@ pub const PASS: Pass = Pass {
     breaks: &[Fact::Numbered, Fact::Promoted],
     run: |p, _| {
         let mut body = std::mem::take(&mut p.body);
+        let mut total = HashMap::new();
+        for s in &body {
+            walk::all_accesses(s, &mut |b, _, _| *total.entry(b).or_default() += 1);
+        }
+        put_back(p, &mut body, &mut total);
         block(p, &mut body);
         p.body = body;
     },
@@ -61,6 +66,41 @@ fn kept_early(p: &Proc, stmts: &mut Block) {
         {
             let reserve = stmts.remove(r);
             stmts.insert(a, reserve);
+        }
+        k += 1;
+    }
+}
+
+/// A buffer that is copied away, its elements then put back where they are looked at (a loop's state that a step keeps): the copy is
+/// the buffer itself. `total`: how often each buffer is touched in all.
+fn put_back(p: &Proc, stmts: &mut Block, total: &mut HashMap<Buf, usize>) {
+    stmts.iter_mut().flat_map(walk::blocks_mut).for_each(|b| put_back(p, b, total));
+    let touches = |stmts: &[Stmt], of: Buf| {
+        let mut n = 0;
+        stmts.iter().for_each(|s| walk::all_accesses(s, &mut |b, _, _| n += (b == of) as usize));
+        n
+    };
+    let mut k = 0;
+    while k < stmts.len() {
+        if let Stmt::Copy { dst, src } = stmts[k]
+            && same_shape(p, dst, src)
+            && let Some(at) = (k + 1..stmts.len()).find(|at| touches(&stmts[*at..*at + 1], dst) > 0)
+            // Nothing else knows the copy, or the buffer meanwhile.
+            && touches(&stmts[at..at + 1], dst) + 1 == total[&dst]
+            && touches(&stmts[k + 1..at], src) == 0
+            && touches(&stmts[at..at + 1], src) == 1
+            && copied(&stmts[at..at + 1], src) == Some(dst)
+        {
+            walk::blocks_mut(&mut stmts[at]).into_iter().for_each(|b| drop_store(b, src));
+            walk::each_mut(&mut stmts[at..at + 1], &mut |s| {
+                walk::buffers_mut(s, &mut |b| *b = if *b == dst { src } else { *b })
+            });
+            // The copy touched both, the store one of them.
+            let moved = total[&dst] - 1;
+            total.entry(src).and_modify(|n| *n = *n + moved - 2);
+            total.insert(dst, 0);
+            stmts.remove(k);
+            continue;
         }
         k += 1;
     }
