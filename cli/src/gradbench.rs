@@ -222,6 +222,7 @@ pub fn allocations_in_loops(proc: &Proc) -> usize {
     fn count(proc: &Proc, block: &[Stmt], in_loop: bool) -> usize {
         let in_statement = |s: &Stmt| {
             let own = match s {
+                Stmt::Alloc { buf } if proc.parts.contains_key(buf) => false,
                 Stmt::Alloc { buf } => proc.info(*buf).shape.iter().any(|n| !matches!(n, Operand::Int(_))),
                 Stmt::Reserve { .. } => true,
                 Stmt::Let { .. }

@@ -134,7 +134,12 @@ impl<'u, 'c> Gen<'u, 'c> {
     }
 
     pub fn alloc(&mut self, buf: Buf) -> Result<()> {
-        self.alloc_many(buf, 1)
+        let Some(part) = self.proc.parts.get(&buf) else { return self.alloc_many(buf, 1) };
+        let (whole, at) = (self.at(part.of)?.ptr, self.get_int(part.at)?);
+        let ty = self.u.stored(self.proc.info(buf).elem);
+        // SAFETY: the part lies in the buffer.
+        let ptr = unsafe { self.b.build_in_bounds_gep(ty, whole, &[at], &self.proc.info(buf).name)? };
+        self.place(buf, ptr)
     }
 
     /// Memory for a local buffer, each element `times` over.

@@ -93,6 +93,22 @@ fn optimised(source: &str, name: &str, ints: &[i64]) -> String {
 }
 
 const PROGRAMS: &str = "\
+def joined [n, m] (a : real^(n, 3)) (b : real^m) : real^(3*n + m) =
+  concat (flatten [ [ exp (a[i, k]) | k < 3 ] | i < n ]) [ sin (b[i]) | i < m ]
+def summed [n, m] (a : real^(n, 3)) (b : real^m) : real =
+  let c = joined a b in sum [ c[i] * c[i] | i < 3*n + m ]
+def dsummed [n, m] (a : real^(n, 3)) (b : real^m) : (real^(n, 3), real^m) = grad (\\(a, b) -> summed a b) (a, b)
+def twice [n] (a : real^n) : real^(2*n) = let b = map (\\x -> exp x) a in concat b b
+def halves [n] (a : real^n) : real^(2*n) =
+  loop s = [ 0.0 | i < 2*n ] for k < 3 do
+    concat [ exp (s[i]) + a[i] | i < n ] [ sin (s[n + i]) * a[i] | i < n ]
+def stages [n] (x : real^n) (s : int) : real =
+  sum (loop y = [ 1.0 | _ < n ] for _ < s do
+    let u = [ y[i] + 0.5 * x[i] * y[i] | i < n ] in
+    let v = [ y[i] + x[i] * u[i] * u[i] | i < n ] in
+    [ v[i] * v[i] | i < n ])
+def dstages [n] (x : real^n) (s : int) : real^n = grad (\\x -> stages x s) x
+
 def dot1 [n] (x : real^n) (y : real^n) : real = sum (map2 (\\a b -> a * b) x y)
 def ddot [n] (x : real^n) (y : real^n) : (real^n, real^n) = grad (\\p -> dot1 p.0 p.1) (x, y)
 
@@ -198,6 +214,36 @@ fn network() {
 }
 
 /// Here only the values and the cost are held.
+#[test]
+fn what_is_put_together_is_made_where_it_belongs() {
+    // Rows and a vector are stored into the result: no loop moves anything, and no place is asked about.
+    let joined = optimised(PROGRAMS, "joined", &[4, 3, 15]);
+    assert_eq!(
+        (count(&joined, " in out0 from "), count(&joined, "for "), count(&joined, "check")),
+        (2, 3, 0),
+        "{joined}"
+    );
+    assert!(optimised(PROGRAMS, "joined", &[1, 0, 3]).contains("in out0 from 0"));
+    // The second half of the step overwrites what the first still reads: only that half is stored and moved.
+    let halves = optimised(PROGRAMS, "halves", &[3, 6]);
+    assert_eq!(count(&halves, "var "), 2, "{halves}");
+    // The same array twice is made once, elsewhere or at one place, and copied.
+    let twice = optimised(PROGRAMS, "twice", &[3, 6]);
+    assert_eq!(count(&twice, "exp"), 1, "{twice}");
+    // Read through both: the quotient of an index below 3·n by 3 is below n.
+    let summed = optimised(PROGRAMS, "summed", &[4, 3]);
+    assert_eq!(count(&summed, "check"), 0, "{summed}");
+    // A reverse that reads the parts again.
+    optimised(PROGRAMS, "dsummed", &[4, 3]);
+}
+
+#[test]
+fn cheap_arrays_of_a_step_are_made_again() {
+    // Of the step's arrays the state alone is kept; the others are one or two operations away from it.
+    let kept = optimised(PROGRAMS, "dstages", &[5, 3]);
+    assert_eq!(count(&kept, "var r"), 1, "{kept}");
+}
+
 #[test]
 fn carried_state_and_mixtures_keep_their_values() {
     optimised(PROGRAMS, "dsteps", &[5]);

@@ -125,7 +125,7 @@ fn run_here(p: &Proc, args: &[Arg], steps: u64) -> Result<Outcome, Stop> {
     m.block(&p.body)?;
     let out = |b: &Buf| match m.bufs[b.0 as usize].take() {
         Some(Slot::Own(a)) => Some(a),
-        Some(Slot::Kept(_)) | None => None,
+        Some(Slot::Kept(_) | Slot::Part(..)) | None => None,
     };
     let outs = p.params.iter().filter_map(|x| match x {
         Param::Array(b) if p.info(*b).kind == BufKind::Out => Some(b),
@@ -153,6 +153,8 @@ struct Run<'a> {
 enum Slot {
     Own(Array),
     Kept(usize),
+    /// From an element of another buffer on, in this shape.
+    Part(Buf, usize, Vec<usize>),
 }
 
 /// An argument of a call.
@@ -206,14 +208,40 @@ impl<'a> Machine<'a, '_> {
     }
     fn alloc(&mut self, b: Buf) -> Result<(), Stop> {
         let shape = self.shape(b)?;
-        self.bufs[b.0 as usize] = Some(Slot::Own(Array::undefined(self.p.info(b).elem, shape)));
+        let slot = match self.p.parts.get(&b) {
+            None => Slot::Own(Array::undefined(self.p.info(b).elem, shape)),
+            Some(part) => {
+                let (of, first) = self.whole(part.of);
+                let at = usize::try_from(self.int(part.at)?).ok().map(|at| first + at);
+                let end = at.map(|at| at + shape.iter().product::<usize>());
+                match (at, end) {
+                    (Some(at), Some(end)) if end <= self.buf(of)?.len() => Slot::Part(of, at, shape),
+                    _ => return bug(format!("{b:?} is outside of {:?}", part.of)),
+                }
+            }
+        };
+        self.bufs[b.0 as usize] = Some(slot);
         Ok(())
+    }
+    /// The buffer that holds the elements, and where they begin there.
+    fn whole(&self, b: Buf) -> (Buf, usize) {
+        match &self.bufs[b.0 as usize] {
+            Some(Slot::Part(of, at, _)) => (*of, *at),
+            Some(Slot::Own(_) | Slot::Kept(_)) | None => (b, 0),
+        }
     }
     fn buf(&mut self, b: Buf) -> Result<&mut Array, Stop> {
         match self.bufs[b.0 as usize].as_mut() {
             Some(Slot::Own(a)) => Ok(a),
             Some(Slot::Kept(k)) => Ok(&mut self.run.region[*k]),
+            Some(Slot::Part(..)) => bug(format!("{b:?} is used as a whole")),
             None => bug(format!("{b:?} is not there")),
+        }
+    }
+    fn dims(&mut self, b: Buf) -> Result<Vec<usize>, Stop> {
+        match &self.bufs[b.0 as usize] {
+            Some(Slot::Part(_, _, shape)) => Ok(shape.clone()),
+            Some(Slot::Own(_) | Slot::Kept(_)) | None => Ok(self.buf(b)?.shape.clone()),
         }
     }
 
@@ -276,16 +304,17 @@ impl<'a> Machine<'a, '_> {
         Ok(())
     }
     /// The place of an element. Out of range is a bug: emission checks what may be.
-    fn at(&mut self, b: Buf, index: &[Operand]) -> Result<usize, Stop> {
+    fn at(&mut self, b: Buf, index: &[Operand]) -> Result<(Buf, usize), Stop> {
         let index = index.iter().map(|o| self.int(*o)).collect::<Result<Vec<_>, _>>()?;
         let name = &self.p.info(b).name;
-        let shape = &self.buf(b)?.shape;
+        let shape = self.dims(b)?;
         let inside =
-            index.len() == shape.len() && index.iter().zip(shape).all(|(i, n)| 0 <= *i && *i < *n as i64);
+            index.len() == shape.len() && index.iter().zip(&shape).all(|(i, n)| 0 <= *i && *i < *n as i64);
         if !inside {
             return bug(format!("{}{index:?} is outside {shape:?}", name));
         }
-        Ok(index.iter().zip(shape).fold(0, |at, (i, n)| at * n + *i as usize))
+        let (of, first) = self.whole(b);
+        Ok((of, first + index.iter().zip(shape).fold(0, |at, (i, n)| at * n + *i as usize)))
     }
 
     fn block(&mut self, block: &[Stmt]) -> Result<(), Stop> {
@@ -306,30 +335,31 @@ impl<'a> Machine<'a, '_> {
             }
             Stmt::Load { dst, buf, index } => {
                 self.run.cost += 1;
-                let at = self.at(*buf, index)?;
-                let x = self.buf(*buf)?.get(at);
+                let (of, at) = self.at(*buf, index)?;
+                let x = self.buf(of)?.get(at);
                 self.set(*dst, x);
             }
             Stmt::Store { buf, index, value } => {
                 self.run.cost += 1;
-                let (at, x) = (self.at(*buf, index)?, self.value(*value)?);
-                self.buf(*buf)?.set(at, x)?;
+                let ((of, at), x) = (self.at(*buf, index)?, self.value(*value)?);
+                self.buf(of)?.set(at, x)?;
             }
             // Read, add, write.
             Stmt::Accum { buf, index, value } => {
                 self.run.cost += 2 + cost(Op::FAdd);
-                let (at, x) = (self.at(*buf, index)?, self.value(*value)?);
-                let old = self.buf(*buf)?.get(at);
+                let ((of, at), x) = (self.at(*buf, index)?, self.value(*value)?);
+                let old = self.buf(of)?.get(at);
                 let sum =
                     apply(Op::FAdd, &[old, x]).map_or_else(|| bug("+= on another type than real"), Ok)?;
-                self.buf(*buf)?.set(at, sum)?;
+                self.buf(of)?.set(at, sum)?;
             }
             Stmt::Alloc { buf } => self.alloc(*buf)?,
             Stmt::Fill { buf, value } => {
                 let x = self.value(*value)?;
-                let n = self.buf(*buf)?.len();
+                let n: usize = self.dims(*buf)?.iter().product();
+                let (of, first) = self.whole(*buf);
                 self.run.cost += n as u64;
-                (0..n).try_for_each(|at| self.buf(*buf)?.set(at, x))?;
+                (first..first + n).try_for_each(|at| self.buf(of)?.set(at, x))?;
             }
             Stmt::Copy { dst, src } => {
                 let from = self.buf(*src)?.clone();

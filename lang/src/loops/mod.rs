@@ -27,6 +27,7 @@ pub mod walk;
 use crate::diag::{Failure, Site};
 use crate::name::Name;
 use crate::prim::Scalar;
+use std::collections::BTreeMap;
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub struct Val(pub u32);
@@ -353,6 +354,21 @@ pub struct Proc {
     pub failures: Vec<(Failure, Site)>,
     /// The procedures that this one and they call, by number. Only an entry point brings any.
     pub callees: Vec<Proc>,
+    /// Size parameters that others determine: each is Σ c · Π v.
+    pub sums: Vec<(Val, Sum)>,
+    /// Local buffers that lie in others: whoever writes the one writes the other. While the part is in use the whole is touched through its parts only,
+    /// which are disjoint.
+    pub parts: BTreeMap<Buf, Part>,
+}
+
+/// Σ c · Π v
+pub type Sum = Vec<(i64, Vec<Val>)>;
+
+/// A stretch of a buffer: its elements from `at` on, counted row by row.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Part {
+    pub of: Buf,
+    pub at: Operand,
 }
 
 impl Proc {
@@ -365,6 +381,8 @@ impl Proc {
             bufs: vec![],
             failures: vec![],
             callees: vec![],
+            sums: vec![],
+            parts: BTreeMap::new(),
         }
     }
     pub fn val(&mut self, ty: Scalar, name: impl Into<Name>) -> Val {

@@ -242,7 +242,13 @@ impl<'a> Printer<'a> {
                 let line = format!("{} += {}", self.element(*buf, index), self.expr(*value, Level::Or));
                 self.line(&line)
             }
-            Stmt::Alloc { buf } => self.line(&format!("var {}", self.buffer(*buf))),
+            Stmt::Alloc { buf } => {
+                let part = self.p.parts.get(buf);
+                let place =
+                    |p: &Part| format!(" in {} from {}", name(&p.of, self), self.expr(p.at, Level::Or));
+                let line = format!("var {}{}", self.buffer(*buf), part.map(place).unwrap_or_default());
+                self.line(&line)
+            }
             Stmt::Fill { buf, value } => {
                 let line = format!("{} := {}", name(buf, self), self.expr(*value, Level::Or));
                 self.line(&line)

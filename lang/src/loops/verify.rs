@@ -240,6 +240,12 @@ impl Checker<'_> {
                 self.rule(info.kind == BufKind::Local, "scope", || {
                     format!("parameter {} is allocated", info.name)
                 })?;
+                if let Some(part) = self.p.parts.get(buf) {
+                    self.typed(part.at, Scalar::Int, "part")?;
+                    self.access(part.of, None, true)?;
+                    let fits = self.info(part.of)?.elem == self.info(*buf)?.elem;
+                    self.rule(fits, "part", || format!("{buf:?} lies in a buffer of another type"))?;
+                }
                 self.bring(*buf)
             }
             Stmt::Fill { buf, value } => {

@@ -258,6 +258,7 @@ impl Subst {
         for b in &mut p.bufs {
             b.shape.iter_mut().for_each(|o| *o = self.get(*o));
         }
+        p.parts.values_mut().for_each(|part| part.at = self.get(part.at));
     }
 }
 

@@ -115,9 +115,11 @@ fn procedure(
         e.proc.params.push(Param::Scalar(v));
         e.bind(n, Ev::Scalar(Operand::Val(v)), &Type::Int);
     }
+    let mut compound = vec![];
     for n in compound_sizes(def) {
         let v = e.proc.val(Scalar::Int, spelled(&n));
         e.proc.params.push(Param::Scalar(v));
+        compound.push((n.clone(), v));
         e.compound.insert(n, Operand::Val(v));
     }
     if called {
@@ -136,6 +138,11 @@ fn procedure(
                 e.bind(&p.var, ev, &p.ty);
             }
         }
+    }
+    for (n, v) in compound {
+        let product = |m: &Vec<Var>| m.iter().map(|v| e.int_value(v)).collect::<Option<Vec<Val>>>();
+        let sum = n.terms.iter().map(|(m, c)| Some((*c, product(m)?))).collect::<Option<_>>();
+        e.proc.sums.extend(sum.map(|sum| (v, sum)));
     }
     if let Type::Lin(from, to) = &def.result {
         e.linear_body(def, from, to)?;
@@ -242,6 +249,14 @@ impl Emitter<'_> {
             });
         }
         sum.unwrap_or(Operand::Int(0))
+    }
+
+    /// The value of an int variable that is a parameter.
+    fn int_value(&self, x: &Var) -> Option<Val> {
+        match self.vars.get(x)? {
+            Ev::Scalar(Operand::Val(v)) => Some(*v),
+            Ev::Scalar(_) | Ev::Slice(_) | Ev::Tuple(_) => None,
+        }
     }
 
     fn parameter(&mut self, ty: &Type, name: &Name) -> Result<Ev, Error> {

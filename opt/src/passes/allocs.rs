@@ -36,8 +36,12 @@ fn block(p: &Proc, stmts: &mut Block) {
             });
             let bound = |o: &Operand| matches!(o, Operand::Val(v) if inside.contains(v));
             for b in walk::blocks_mut(&mut s) {
-                let stays =
-                    |s: &Stmt| !matches!(s, Stmt::Alloc { buf } if !p.info(*buf).shape.iter().any(bound));
+                let stays = |s: &Stmt| match s {
+                    Stmt::Alloc { buf } => {
+                        p.info(*buf).shape.iter().chain(p.parts.get(buf).map(|part| &part.at)).any(bound)
+                    }
+                    _ => true,
+                };
                 let (kept, moved) = std::mem::take(b).into_iter().partition(stays);
                 *b = kept;
                 out.extend(moved);

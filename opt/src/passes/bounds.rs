@@ -19,7 +19,7 @@ const MAX_DEGREE: usize = 3;
 const NEAR: usize = 48;
 
 impl Poly {
-    fn int(k: i64) -> Poly {
+    pub fn int(k: i64) -> Poly {
         let mut p = Poly::default();
         p.add(vec![], k);
         p
@@ -43,7 +43,19 @@ impl Poly {
     fn plus_int(&self, k: i64) -> Poly {
         self.plus(1, &Poly::int(k))
     }
-    fn times(&self, other: &Poly) -> Poly {
+    pub fn vals(&self) -> impl Iterator<Item = Val> {
+        self.0.keys().flatten().copied()
+    }
+    /// The values of each monomial, and its coefficient.
+    pub fn terms(&self) -> impl Iterator<Item = (&[Val], i64)> {
+        self.0.iter().map(|(m, c)| (m.as_slice(), *c))
+    }
+    /// self / k, where k divides every coefficient.
+    fn divided(&self, k: i64) -> Option<Poly> {
+        let part = |(m, c): (&Vec<Val>, &i64)| (c % k == 0).then(|| (m.clone(), c / k));
+        self.0.iter().map(part).collect::<Option<_>>().map(Poly)
+    }
+    pub fn times(&self, other: &Poly) -> Poly {
         let mut product = Poly::default();
         for (m, c) in &self.0 {
             for (n, d) in &other.0 {
@@ -59,7 +71,7 @@ impl Poly {
         self.0.len() <= MAX_TERMS && self.0.iter().all(small)
     }
     /// (A, B) with self = A·v + B and v in neither; None when v occurs to a higher power.
-    fn split(&self, v: Val) -> Option<(Poly, Poly)> {
+    pub fn split(&self, v: Val) -> Option<(Poly, Poly)> {
         let (mut a, mut b) = (Poly::default(), Poly::default());
         for (m, c) in &self.0 {
             match m.iter().filter(|x| **x == v).count() {
@@ -78,6 +90,10 @@ pub struct Bounds {
     polys: HashMap<Val, Poly>,
     /// index → its extent, with a number that grows inwards.
     ranges: HashMap<Val, (usize, Poly)>,
+    /// v = ⌊x / c⌋, c > 0: v, a number as above, x, c.
+    quotients: HashMap<Val, (usize, Poly, i64)>,
+    /// v = x mod c, c > 0: v, x, c.
+    remainders: Vec<(Val, Poly, i64)>,
     defs: HashMap<Val, (Op, Vec<Operand>)>,
     /// Sizes of parameters.
     sizes: HashSet<Val>,
@@ -90,6 +106,8 @@ impl Bounds {
         let mut b = Bounds {
             polys: HashMap::new(),
             ranges: HashMap::new(),
+            quotients: HashMap::new(),
+            remainders: vec![],
             defs: HashMap::new(),
             sizes: HashSet::new(),
             facts: vec![],
@@ -100,13 +118,20 @@ impl Bounds {
                 Operand::Int(_) | Operand::Real(_) | Operand::Bool(_) => None,
             }));
         }
+        for (v, sum) in &p.sums {
+            let product = |vs: &[Val]| vs.iter().fold(Poly::int(1), |p, v| p.times(&Poly::val(*v)));
+            let poly = sum.iter().fold(Poly::default(), |p, (c, vs)| p.plus(*c, &product(vs)));
+            if poly.is_small() {
+                b.polys.insert(*v, poly);
+            }
+        }
         walk::each(&p.body, &mut |s| match s {
             Stmt::Let { dst, op, args } if p.vals[dst.0 as usize].0 != Scalar::Real => {
                 b.define(*dst, *op, args)
             }
             Stmt::For(l) => {
-                let extent = b.poly(l.extent);
-                b.ranges.insert(l.index, (b.ranges.len(), extent));
+                let (number, extent) = (b.number(), b.poly(l.extent));
+                b.ranges.insert(l.index, (number, extent));
             }
             _ => (),
         });
@@ -120,8 +145,13 @@ impl Bounds {
             (Op::ISub, [x, y]) => self.poly(*x).plus(-1, &self.poly(*y)),
             (Op::IMul, [x, y]) => self.poly(*x).times(&self.poly(*y)),
             // 0 ≤ x mod n < n for n ≥ 1, as an index of that range.
-            (Op::IMod, [_, Operand::Int(n)]) if *n > 0 => {
-                self.ranges.insert(dst, (self.ranges.len(), Poly::int(*n)));
+            (Op::IMod, [x, Operand::Int(n)]) if *n > 0 => {
+                self.remainders.push((dst, self.poly(*x), *n));
+                self.ranges.insert(dst, (self.number(), Poly::int(*n)));
+                return;
+            }
+            (Op::IDiv, [x, Operand::Int(c)]) if *c > 0 => {
+                self.quotients.insert(dst, (self.number(), self.poly(*x), *c));
                 return;
             }
             _ => return,
@@ -131,7 +161,12 @@ impl Bounds {
         }
     }
 
-    fn poly(&self, o: Operand) -> Poly {
+    /// For what is defined next: larger than the numbers of what it depends on.
+    fn number(&self) -> usize {
+        self.ranges.len() + self.quotients.len()
+    }
+
+    pub fn poly(&self, o: Operand) -> Poly {
         match o {
             Operand::Val(v) => self.polys.get(&v).cloned().unwrap_or_else(|| Poly::val(v)),
             Operand::Int(k) => Poly::int(k),
@@ -239,8 +274,53 @@ impl Bounds {
         })
     }
 
-    /// e ≥ 0 can be shown: by itself, or after taking away one or two things known to be ≥ 0.
-    fn nonneg(&self, e: &Poly) -> bool {
+    /// x ≤ y can be shown.
+    pub fn at_most(&self, x: Operand, y: Operand) -> bool {
+        self.nonneg(&self.poly(y).plus(-1, &self.poly(x)))
+    }
+
+    /// The same with c·⌊x / c⌋ + x mod c = x put together.
+    pub fn joined(&self, mut e: Poly) -> Poly {
+        let step = |e: &Poly| {
+            let quotients = e.vals().filter_map(|v| Some((v, self.quotients.get(&v)?)));
+            quotients.into_iter().find_map(|(v, (_, x, c))| {
+                let (a, b) = e.split(v)?;
+                let (rest, ..) = self.remainders.iter().find(|(_, y, d)| y == x && d == c)?;
+                Some(a.divided(*c)?.times(&x.plus(-1, &Poly::val(*rest))).plus(1, &b))
+            })
+        };
+        while let Some(next) = step(&e) {
+            e = next;
+        }
+        e
+    }
+
+    /// e ≥ 0 can be shown.
+    pub fn nonneg(&self, e: &Poly) -> bool {
+        self.follows(e) || self.multiplied_out(e).is_some_and(|e| self.follows(&e))
+    }
+
+    /// e without quotients, ≥ 0 only if e is; None where there are none.
+    fn multiplied_out(&self, e: &Poly) -> Option<Poly> {
+        let v = e.vals().find(|v| self.quotients.contains_key(v))?;
+        let rest = self.without_quotient(e, v)?;
+        Some(self.multiplied_out(&rest).unwrap_or(rest))
+    }
+
+    /// For v = ⌊x / c⌋ and ints: x − c + 1 ≤ c·v ≤ x, and e ≥ 0 where c·e + c − 1 ≥ 0.
+    fn without_quotient(&self, e: &Poly, v: Val) -> Option<Poly> {
+        let (_, x, c) = self.quotients.get(&v)?;
+        let (a, b) = e.split(v)?;
+        let least = match (self.sign(&a, 1), self.sign(&a, -1)) {
+            (true, _) => x.plus_int(1 - c),
+            (_, true) => x.clone(),
+            _ => return None,
+        };
+        Some(a.times(&least).plus(*c, &b).plus_int(c - 1)).filter(Poly::is_small)
+    }
+
+    /// By itself, or after taking away one or two things known to be ≥ 0.
+    fn follows(&self, e: &Poly) -> bool {
         if self.worst(e.clone()) {
             return true;
         }
@@ -256,7 +336,10 @@ impl Bounds {
     fn worst(&self, mut e: Poly) -> bool {
         while let Some((_, v)) = self.innermost(&e) {
             let Some((a, b)) = e.split(v) else { return false };
-            if self.sign(&a, 1) {
+            if self.quotients.contains_key(&v) {
+                let Some(rest) = self.without_quotient(&e, v) else { return false };
+                e = rest;
+            } else if self.sign(&a, 1) {
                 e = b;
             } else if self.sign(&a, -1) {
                 let last = self.ranges[&v].1.plus_int(-1);
@@ -271,7 +354,8 @@ impl Bounds {
         self.sign(&e, 1)
     }
     fn innermost(&self, e: &Poly) -> Option<(usize, Val)> {
-        e.0.keys().flatten().filter_map(|v| self.ranges.get(v).map(|r| (r.0, *v))).max()
+        let number = |v: &Val| self.ranges.get(v).map(|r| r.0).or(self.quotients.get(v).map(|q| q.0));
+        e.0.keys().flatten().filter_map(|v| Some((number(v)?, *v))).max()
     }
     /// Every coefficient has this sign (or is 0), and no value is negative.
     fn sign(&self, e: &Poly, sign: i64) -> bool {

@@ -63,7 +63,13 @@ impl Needs {
                 Stmt::Copy { dst, .. } => self.write(p, *dst, s, here),
                 Stmt::Argsort { perm, .. } => self.write(p, *perm, s, here),
                 Stmt::Alloc { buf } => {
-                    p.info(*buf).shape.iter().for_each(|o| self.operand(Node::Buf(*buf), *o))
+                    p.info(*buf).shape.iter().for_each(|o| self.operand(Node::Buf(*buf), *o));
+                    if let Some(part) = p.parts.get(buf) {
+                        self.result(p, part.of);
+                        self.need(Node::Buf(part.of), Node::Buf(*buf));
+                        self.need(Node::Buf(*buf), Node::Buf(part.of));
+                        self.operand(Node::Buf(*buf), part.at);
+                    }
                 }
                 // Whoever has the handle may look at the buffer.
                 Stmt::Reserve { dst, buf, .. } => {
@@ -145,10 +151,13 @@ impl Needs {
     }
     /// A statement that writes a buffer: needed with the buffer, and always if that is a result.
     fn write(&mut self, p: &Proc, b: Buf, s: &Stmt, here: Node) {
+        self.result(p, b);
+        self.statement(Node::Buf(b), s, here);
+    }
+    fn result(&mut self, p: &Proc, b: Buf) {
         if matches!(p.info(b).kind, BufKind::Out | BufKind::Acc) {
             self.need(Node::Always, Node::Buf(b));
         }
-        self.statement(Node::Buf(b), s, here);
     }
 
     fn live(&self) -> HashSet<Node> {

@@ -17,10 +17,12 @@ mod ifs;
 mod lanes;
 mod order;
 mod parallel;
+mod parts;
 mod peel;
 mod registers;
 mod scalars;
 mod stores;
+mod stretches;
 #[cfg(test)]
 mod tests;
 
@@ -78,6 +80,8 @@ pub static TABLE: &[Pass] = &[
     allocs::PASS,
     stores::PASS,
     copies::PASS,
+    stretches::PASS,
+    parts::PASS,
     lanes::PASS,
 ];
 
@@ -86,10 +90,11 @@ pub static TABLE: &[Pass] = &[
 pub const PIPELINE: &[&str] = &[
     "fold", "parallel", "cse", "checks", "fold", "parallel", "cse", "dce", //
     "peel", "fold", "parallel", "cse", "fuse", "contract", "registers", "scalars", //
-    "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", "dce", "copies", //
+    "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", "dce", //
+    "stretches", "fold", "parallel", "cse", "checks", "fold", "parallel", "cse", "dce", "copies", //
     "peel", "fold", "parallel", "cse", "fuse", "contract", "registers", "scalars", //
     "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", "dce", //
-    "allocs", "lanes",
+    "parts", "dce", "allocs", "lanes",
 ];
 
 /// A procedure as it was after a pass.
