@@ -156,7 +156,7 @@ impl Generator {
     }
 
     fn statement(&mut self, depth: usize) {
-        match self.dice.roll(if depth < 3 { 26 } else { 13 }) {
+        match self.dice.roll(if depth < 3 { 28 } else { 13 }) {
             0..4 => self.operation(),
             4..7 => {
                 let buf = self.dice.pick(&self.readable.clone());
@@ -232,6 +232,7 @@ impl Generator {
                 self.writable.remove(at);
                 self.b.push(Stmt::Copy { dst: home, src: buf });
             }
+            24..26 => self.joined(depth),
             _ => self.loop_(depth),
         }
     }
@@ -345,6 +346,62 @@ impl Generator {
             self.writable.push(buf);
         }
     }
+    /// Rows and a vector, made elsewhere and put together in one buffer, which is then added to p; what `flatten` and `concat` come to.
+    fn joined(&mut self, depth: usize) {
+        let (n, two, real) = (self.n, Operand::Int(2), Scalar::Real);
+        let half = self.b.op(Op::IMul, &[two, n]);
+        let all = self.b.op(Op::IAdd, &[half, n]);
+        let flat = self.b.alloc("flat", real, &[all]);
+        let (rows, more) = (self.b.alloc("rows", real, &[n, two]), self.b.alloc("more", real, &[n]));
+        let x = self.real();
+        [rows, more].into_iter().for_each(|b| self.b.fill(b, x));
+        let at = self.writable.len();
+        self.writable.extend([rows, more]);
+        self.map(depth);
+        self.map(depth);
+        self.writable.drain(at..at + 2);
+        // Who looks at the rows later keeps them where they are.
+        if self.dice.chance(20) {
+            self.readable.push(rows);
+        }
+        let i = self.b.p.val(Scalar::Int, "i");
+        let outer = std::mem::replace(&mut self.b, Builder::new(""));
+        self.b.p = outer.p.clone();
+        let i_ = Operand::Val(i);
+        let cond = self.b.op(Op::ILt, &[i_, half]);
+        let (then, a) = self.b.block(|b| {
+            let at = [b.op(Op::IDiv, &[i_, two]), b.op(Op::IMod, &[i_, two])];
+            b.load(rows, &at)
+        });
+        let (els, c) = self.b.block(|b| {
+            let at = b.op(Op::ISub, &[i_, half]);
+            b.load(more, &[at])
+        });
+        let v = self.b.p.val(real, "v");
+        self.b.push(Stmt::If(If { cond, then, els, results: vec![(v, a, c)] }));
+        self.b.store(flat, &[i_], Operand::Val(v));
+        let inner = std::mem::replace(&mut self.b, outer).finish();
+        self.b.p = Proc { body: vec![], ..inner.clone() };
+        let parallel = Parallel::No;
+        self.b.push(Stmt::For(For {
+            index: i,
+            extent: all,
+            down: false,
+            carried: vec![],
+            body: inner.body,
+            parallel,
+        }));
+        let p = self.writable[0];
+        self.over(depth, n, |g| {
+            let i = g.indices.last().unwrap().0;
+            let second = g.b.op(Op::IAdd, &[half, i]);
+            for at in [i, second] {
+                let v = g.b.load(flat, &[at]);
+                g.b.accum(p, &[i], v);
+            }
+        });
+    }
+
     fn in_range(&mut self, i: Operand, n: Operand) -> Operand {
         let low = self.b.op(Op::ILe, &[Operand::Int(0), i]);
         let high = self.b.op(Op::ILt, &[i, n]);
