@@ -1,6 +1,7 @@
 //! The command line: what can be asked and how. Only what works is offered.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use lang::precision::Precision;
 use std::path::PathBuf;
 
 #[derive(Parser, Debug)]
@@ -176,6 +177,9 @@ pub struct EngineArgs {
     /// What runs the program: native code, the evaluator of the calculus, or the evaluator of loops
     #[arg(long, value_enum)]
     pub engine: Option<Engine>,
+    /// The precision of every `real`: IEEE double or single
+    #[arg(long, value_enum, default_value_t = Real::F64)]
+    pub real: Real,
     /// Threads of parallel loops (default: one per core)
     #[arg(long, value_name = "N")]
     pub threads: Option<usize>,
@@ -218,6 +222,22 @@ pub enum Engine {
 impl Engine {
     /// The engine used when none is asked for.
     pub const DEFAULT: Engine = if cfg!(feature = "llvm") { Engine::Jit } else { Engine::Eval };
+}
+
+#[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub enum Real {
+    #[default]
+    F64,
+    F32,
+}
+
+impl Real {
+    pub fn precision(self) -> Precision {
+        match self {
+            Real::F64 => Precision::Double,
+            Real::F32 => Precision::Single,
+        }
+    }
 }
 
 #[derive(ValueEnum, Clone, Copy, Debug, PartialEq, Eq, Default)]

@@ -8,13 +8,15 @@ use crate::commands::fault;
 use crate::commands::subject::{Data, Subject, data, subject};
 use crate::data::given::Inputs;
 use crate::data::read::Given;
-use crate::data::{Layout, Numbers, Sizes, Tensor, print};
+use crate::data::{Layout, Sizes, Tensor, print};
 use crate::entry::{Ask, entry};
 use crate::pipeline::{Bound, Fault, Options, Runnable, to_loops};
 use crate::report::Stop;
 use crate::session::{CheckedFile, Compiler};
 use lang::loops::{Operand, Proc, Stmt, walk};
+use lang::precision::Precision;
 use serde_json::{Map, Value as Json};
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::path::Path;
 
@@ -142,7 +144,7 @@ impl Module {
                 inputs.by_name.insert(slot.name.clone(), Given::Json(json.clone()));
             }
         }
-        data(&self.file, &subject.def, &subject.params, inputs, &[])
+        data(&self.file, &subject.def, &subject.params, inputs, &[], self.options.precision)
     }
 
     /// The result of one definition as the data of another.
@@ -207,12 +209,12 @@ fn field<'j>(fields: &'j Map<String, Json>, parameter: &str) -> Option<&'j Json>
 
 /// JSON has no NaN and no infinity.
 fn json(layout: &Layout, leaves: &[Tensor]) -> Result<String, Stop> {
-    let reals = leaves.iter().filter_map(|leaf| match &leaf.data {
-        Numbers::Real(xs) => Some(xs),
-        Numbers::Int(_) | Numbers::Bool(_) => None,
-    });
-    match reals.flatten().find(|x| !x.is_finite()) {
-        Some(x) => Err(Stop::Usage(format!("the result contains {}", print::real(*x, false)))),
+    let mut reals = leaves.iter().filter_map(|leaf| leaf.data.reals()).flat_map(Cow::into_owned);
+    match reals.find(|x| !x.is_finite()) {
+        Some(x) => {
+            let x = print::real(x, Precision::Double, false);
+            Err(Stop::Usage(format!("the result contains {x}")))
+        }
         None => Ok(print::json(layout, leaves)),
     }
 }

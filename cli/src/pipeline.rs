@@ -3,6 +3,7 @@
 
 use crate::args::{Engine, EngineArgs, MathMode};
 use crate::codes;
+use crate::data::value::Real;
 use crate::data::{Numbers, Sizes, Tensor, value};
 use crate::entry::{Entry, fixed};
 use crate::timing::stage;
@@ -13,16 +14,20 @@ use lang::diag::{Failure, Site};
 use lang::eval::{self, EvalError};
 use lang::loops::{self, Proc};
 use lang::name::{Name, Supply};
+use lang::precision::Precision;
 use lang::size::Size;
 use lang::types::Mode;
 use lang::typing::Scope;
 use opt::Normal;
+use std::borrow::Cow;
 use std::path::PathBuf;
 
 /// How to compile and run.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Options {
     pub engine: Engine,
+    /// Of every real of the program.
+    pub precision: Precision,
     pub strict: bool,
     pub scalar_math: bool,
     pub fast_math: bool,
@@ -37,6 +42,7 @@ impl Options {
     pub fn new(args: &EngineArgs) -> Options {
         Options {
             engine: args.engine.unwrap_or(Engine::DEFAULT),
+            precision: args.real.precision(),
             strict: args.strict,
             scalar_math: args.math == MathMode::Scalar,
             fast_math: args.fast_math,
@@ -90,6 +96,7 @@ impl From<opt::Error> for Fault {
         let code = match &error.kind {
             opt::ErrorKind::Bug(message) => return Fault::Bug(message.clone()),
             opt::ErrorKind::NotFirstOrder | opt::ErrorKind::NotDifferentiable(_) => codes::NOT_DIFFERENTIABLE,
+            opt::ErrorKind::NumeralTooLarge(..) => lang::surface::codes::BAD_NUMERAL,
             opt::ErrorKind::TooDeep(..) | opt::ErrorKind::Grows(..) => codes::TOO_DEEP,
             opt::ErrorKind::FunctionSurvives
             | opt::ErrorKind::Unsupported(_)
@@ -112,13 +119,13 @@ impl From<EvalError> for Fault {
 }
 
 /// The normal form of an entry point: calls and functions applied, derivatives resolved by D.
-pub fn normal_form(program: &Program, def: &Def) -> Result<Normal, Fault> {
-    Ok(stage("normal form and D", || opt::normal_form(def, program, &derive))?)
+pub fn normal_form(program: &Program, def: &Def, options: &Options) -> Result<Normal, Fault> {
+    Ok(stage("normal form and D", || opt::normal_form(def, program, &derive, options.precision))?)
 }
 
 /// The normal form, simplified.
 pub fn simplified(program: &Program, def: &Def, options: &Options) -> Result<Normal, Fault> {
-    let normal = normal_form(program, def)?;
+    let normal = normal_form(program, def, options)?;
     Ok(stage("simplify", || opt::simplify(&normal, &options.simplify())))
 }
 
@@ -170,6 +177,7 @@ pub fn to_loops(program: &Program, def: &Def, options: &Options) -> Result<Proc,
 /// An entry point ready to run.
 pub struct Runnable {
     entry: Entry,
+    precision: Precision,
     code: Code,
 }
 
@@ -191,7 +199,7 @@ impl Runnable {
         entry.def = fixed(entry.def, &options.sizes);
         let code = match options.engine {
             Engine::Eval => {
-                let normal = normal_form(program, &entry.def)?;
+                let normal = normal_form(program, &entry.def, options)?;
                 Code::Eval(normal.program())
             }
             Engine::Loops => Code::Loops(to_loops(program, &entry.def, options)?),
@@ -207,7 +215,7 @@ impl Runnable {
             #[cfg(not(feature = "llvm"))]
             Engine::Jit => return Err(Fault::Limit("this adc was built without LLVM".into())),
         };
-        Ok(Runnable { entry, code })
+        Ok(Runnable { entry, precision: options.precision, code })
     }
 
     /// Runs at these arguments, by parameter, each as its leaves.
@@ -219,7 +227,8 @@ impl Runnable {
         })
     }
 
-    /// The entry point at these arguments, with everything done that comes before the call itself.
+    /// The entry point at these arguments, with everything done that comes before the call itself: data has the program's precision
+    /// from here on.
     pub fn bind<'r>(&'r self, args: &'r [Vec<Tensor>], sizes: &Sizes) -> Result<Bound<'r>, Fault> {
         let def = &self.entry.def;
         // Every engine checks the shapes of the result; machine code is given room for it.
@@ -235,10 +244,14 @@ impl Runnable {
         let result = match &self.code {
             Code::Eval(_) | Code::Loops(_) => vec![],
             #[cfg(feature = "llvm")]
-            Code::Jit(_) => room(def, shapes)?,
+            Code::Jit(_) => room(def, shapes, self.precision)?,
         };
         #[cfg(not(feature = "llvm"))]
         drop(shapes);
+        let args = match args.iter().flatten().all(|leaf| leaf.data.has(self.precision)) {
+            true => Cow::Borrowed(args),
+            false => Cow::Owned(args.iter().map(|leaves| rounded(leaves, self.precision)).collect()),
+        };
         Ok(Bound { runnable: self, args, size_args, result, cost: None })
     }
 }
@@ -246,7 +259,7 @@ impl Runnable {
 /// An entry point and its data: what is left is to run it, as often as one likes.
 pub struct Bound<'r> {
     runnable: &'r Runnable,
-    args: &'r [Vec<Tensor>],
+    args: Cow<'r, [Vec<Tensor>]>,
     size_args: Vec<i64>,
     /// The leaves of the result of the last run. Machine code uses the same room every time.
     result: Vec<Tensor>,
@@ -261,16 +274,15 @@ impl Bound<'_> {
 
     /// One run.
     pub fn run(&mut self) -> Result<(), Fault> {
-        let Runnable { entry, code } = self.runnable;
+        let Runnable { entry, code, precision } = self.runnable;
         match code {
             Code::Eval(program) => {
-                let slots = entry.params.iter().zip(self.args);
-                let args: Vec<_> =
-                    slots.map(|(slot, leaves)| value::to_value(&slot.layout, leaves)).collect();
-                let (result, cost) = eval::run(program, &entry.def.name, &args, &self.size_args)?;
-                let result = value::to_leaves(&entry.result, &result);
-                self.result = result.ok_or_else(|| Fault::Bug("the result is not of its type".into()))?;
-                self.cost = Some(cost.total());
+                let (result, cost) = match precision {
+                    Precision::Double => evaluated::<f64>(program, entry, &self.args, &self.size_args)?,
+                    Precision::Single => evaluated::<f32>(program, entry, &self.args, &self.size_args)?,
+                };
+                self.result = result;
+                self.cost = Some(cost);
                 Ok(())
             }
             Code::Loops(proc) => {
@@ -286,7 +298,7 @@ impl Bound<'_> {
                 })?;
                 let result = outcome.outs.into_iter().map(|out| {
                     let data = match out.data {
-                        loops::eval::Data::Real(xs) => Numbers::Real(xs),
+                        loops::eval::Data::Real(xs) => Numbers::Real(xs).rounded(*precision),
                         loops::eval::Data::Int(xs) => Numbers::Int(xs),
                         loops::eval::Data::Bool(xs) => Numbers::Bool(xs),
                     };
@@ -297,7 +309,7 @@ impl Bound<'_> {
                 Ok(())
             }
             #[cfg(feature = "llvm")]
-            Code::Jit(jit) => run_jit(jit, &entry.def.name, &self.size_args, self.args, &mut self.result),
+            Code::Jit(jit) => run_jit(jit, &entry.def.name, &self.size_args, &self.args, &mut self.result),
         }
     }
 
@@ -306,6 +318,27 @@ impl Bound<'_> {
         value::canonical(&self.runnable.entry.result, &mut self.result);
         Outcome { result: self.result, cost: self.cost }
     }
+}
+
+/// The leaves of what the evaluator makes of an entry point, and the operations it counted.
+fn evaluated<N: Real>(
+    program: &Program,
+    entry: &Entry,
+    args: &[Vec<Tensor>],
+    sizes: &[i64],
+) -> Result<(Vec<Tensor>, u64), Fault> {
+    let slots = entry.params.iter().zip(args);
+    let args: Vec<_> = slots.map(|(slot, leaves)| value::to_value::<N>(&slot.layout, leaves)).collect();
+    let (result, cost) = eval::run(program, &entry.def.name, &args, sizes)?;
+    let leaves = value::to_leaves(&entry.result, &result);
+    Ok((leaves.ok_or_else(|| Fault::Bug("the result is not of its type".into()))?, cost.total()))
+}
+
+/// Leaves whose reals have this precision.
+fn rounded(leaves: &[Tensor], precision: Precision) -> Vec<Tensor> {
+    let one =
+        |leaf: &Tensor| Tensor { shape: leaf.shape.clone(), data: leaf.data.clone().rounded(precision) };
+    leaves.iter().map(one).collect()
 }
 
 #[cfg(feature = "llvm")]
@@ -320,15 +353,18 @@ fn run_jit(
     let sizes = size_args.iter().map(|n| Arg::Int(*n));
     let ins = args.iter().flatten().map(|leaf| match (&leaf.data, leaf.shape.is_empty()) {
         (Numbers::Real(xs), true) => Arg::Real(xs[0]),
+        (Numbers::Single(xs), true) => Arg::Real(xs[0].into()),
         (Numbers::Int(xs), true) => Arg::Int(xs[0]),
         (Numbers::Bool(xs), true) => Arg::Bool(xs[0]),
         (Numbers::Real(xs), false) => Arg::In(Slice::Reals(xs)),
+        (Numbers::Single(xs), false) => Arg::In(Slice::Singles(xs)),
         (Numbers::Int(xs), false) => Arg::In(Slice::Ints(xs)),
         (Numbers::Bool(xs), false) => Arg::In(Slice::Bools(xs)),
     });
     let outs = result.iter_mut().map(|leaf| {
         Arg::Out(match &mut leaf.data {
             Numbers::Real(xs) => SliceMut::Reals(xs),
+            Numbers::Single(xs) => SliceMut::Singles(xs),
             Numbers::Int(xs) => SliceMut::Ints(xs),
             Numbers::Bool(xs) => SliceMut::Bools(xs),
         })
@@ -343,15 +379,16 @@ fn run_jit(
 
 /// Room for a result with leaves of these shapes.
 #[cfg(feature = "llvm")]
-fn room(def: &Def, shapes: Vec<Vec<usize>>) -> Result<Vec<Tensor>, Fault> {
+fn room(def: &Def, shapes: Vec<Vec<usize>>, precision: Precision) -> Result<Vec<Tensor>, Fault> {
     use lang::prim::Scalar;
     let leaves = lang::leaves::leaves(&def.result).unwrap_or_default();
     let leaf = |(leaf, shape): (&lang::leaves::Leaf, Vec<usize>)| {
         let count = shape.iter().product();
-        let data = match leaf.scalar {
-            Scalar::Real => Numbers::Real(filled(count, 0.0)?),
-            Scalar::Int => Numbers::Int(filled(count, 0)?),
-            Scalar::Bool => Numbers::Bool(filled(count, false)?),
+        let data = match (leaf.scalar, precision) {
+            (Scalar::Real, Precision::Double) => Numbers::Real(filled(count, 0.0)?),
+            (Scalar::Real, Precision::Single) => Numbers::Single(filled(count, 0.0)?),
+            (Scalar::Int, _) => Numbers::Int(filled(count, 0)?),
+            (Scalar::Bool, _) => Numbers::Bool(filled(count, false)?),
         };
         Ok(Tensor { shape, data })
     };
@@ -403,11 +440,13 @@ fn loop_arg(leaf: &Tensor) -> loops::eval::Arg {
     use loops::eval::{Arg, Array, Data};
     match (&leaf.data, leaf.shape.is_empty()) {
         (Numbers::Real(xs), true) => Arg::Scalar(Lit::Real(xs[0])),
+        (Numbers::Single(xs), true) => Arg::Scalar(Lit::Real(xs[0].into())),
         (Numbers::Int(xs), true) => Arg::Scalar(Lit::Int(xs[0])),
         (Numbers::Bool(xs), true) => Arg::Scalar(Lit::Bool(xs[0])),
         (data, false) => {
             let data = match data {
                 Numbers::Real(xs) => Data::Real(xs.clone()),
+                Numbers::Single(xs) => Data::Real(xs.iter().copied().map(f64::from).collect()),
                 Numbers::Int(xs) => Data::Int(xs.clone()),
                 Numbers::Bool(xs) => Data::Bool(xs.clone()),
             };

@@ -181,7 +181,7 @@ impl<'u, 'c> Gen<'u, 'c> {
                     return malformed(format!("{v:?} is used before its definition in {}", self.proc.name));
                 }
             },
-            Operand::Real(x) => self.u.f64.const_float(x).into(),
+            Operand::Real(x) => self.u.real.const_float(x).into(),
             Operand::Int(k) => self.int(k).into(),
             Operand::Bool(b) => self.u.i1.const_int(b as u64, false).into(),
         })
@@ -486,11 +486,13 @@ impl<'u, 'c> Gen<'u, 'c> {
     }
 
     fn argsort(&mut self, keys: Buf, perm: Buf) -> Result<()> {
+        use lang::precision::Precision;
         use lang::prim::Scalar;
-        let name = match self.proc.info(keys).elem {
-            Scalar::Real => "adc_argsort_real",
-            Scalar::Int => "adc_argsort_int",
-            Scalar::Bool => return malformed("argsort of bools"),
+        let name = match (self.proc.info(keys).elem, self.u.precision) {
+            (Scalar::Real, Precision::Double) => "adc_argsort_real",
+            (Scalar::Real, Precision::Single) => "adc_argsort_single",
+            (Scalar::Int, _) => "adc_argsort_int",
+            (Scalar::Bool, _) => return malformed("argsort of bools"),
         };
         let n = self.elements(keys)?;
         let (ptr, i64) = (self.u.ptr.into(), self.u.i64.into());

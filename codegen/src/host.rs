@@ -54,12 +54,12 @@ impl Cpu {
         there.ok_or_else(|| CodegenError(format!("there is no level {level} of this machine's architecture")))
     }
 
-    /// Doubles in a vector register.
-    pub fn lanes(&self) -> u32 {
+    /// Bytes of a vector register.
+    pub fn register(&self) -> u32 {
         match (self.has("avx512f"), self.has("avx2")) {
-            (true, _) => 8,
-            (false, true) => 4,
-            (false, false) => 2,
+            (true, _) => 64,
+            (false, true) => 32,
+            (false, false) => 16,
         }
     }
 

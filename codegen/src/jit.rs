@@ -10,6 +10,7 @@ use inkwell::targets::FileType;
 use lang::diag::{Failure, Site};
 use lang::loops::{BufKind, Operand, Param, Proc, Stmt, walk};
 use lang::name::Name;
+use lang::precision::Precision;
 use lang::prim::Scalar;
 use runtime::support;
 use std::collections::HashMap;
@@ -19,6 +20,7 @@ use std::ptr::null_mut;
 /// An argument: a scalar, or an array's elements in row-major order (bools as bytes).
 pub enum Arg<'a> {
     Int(i64),
+    /// Of either precision: rounded to the procedure's.
     Real(f64),
     Bool(bool),
     In(Slice<'a>),
@@ -28,13 +30,17 @@ pub enum Arg<'a> {
 #[derive(Clone, Copy)]
 pub enum Slice<'a> {
     Ints(&'a [i64]),
+    /// Reals of double precision.
     Reals(&'a [f64]),
+    /// Reals of single precision.
+    Singles(&'a [f32]),
     Bools(&'a [bool]),
 }
 
 pub enum SliceMut<'a> {
     Ints(&'a mut [i64]),
     Reals(&'a mut [f64]),
+    Singles(&'a mut [f32]),
     Bools(&'a mut [bool]),
 }
 
@@ -202,13 +208,15 @@ fn slots(proc: &Proc, args: &mut [Arg]) -> std::result::Result<Vec<u64>, RunErro
     for (p, a) in proc.params.iter().zip(args.iter_mut()) {
         let (slot, kind, elem) = match a {
             Arg::Int(k) => (*k as u64, None, Scalar::Int),
-            Arg::Real(x) => (x.to_bits(), None, Scalar::Real),
+            Arg::Real(x) => (proc.precision.bits(*x) as u64, None, Scalar::Real),
             Arg::Bool(b) => (*b as u64, None, Scalar::Bool),
             Arg::In(Slice::Ints(s)) => (s.as_ptr() as u64, Some(BufKind::In), Scalar::Int),
             Arg::In(Slice::Reals(s)) => (s.as_ptr() as u64, Some(BufKind::In), Scalar::Real),
+            Arg::In(Slice::Singles(s)) => (s.as_ptr() as u64, Some(BufKind::In), Scalar::Real),
             Arg::In(Slice::Bools(s)) => (s.as_ptr() as u64, Some(BufKind::In), Scalar::Bool),
             Arg::Out(SliceMut::Ints(s)) => (s.as_mut_ptr() as u64, Some(BufKind::Out), Scalar::Int),
             Arg::Out(SliceMut::Reals(s)) => (s.as_mut_ptr() as u64, Some(BufKind::Out), Scalar::Real),
+            Arg::Out(SliceMut::Singles(s)) => (s.as_mut_ptr() as u64, Some(BufKind::Out), Scalar::Real),
             Arg::Out(SliceMut::Bools(s)) => (s.as_mut_ptr() as u64, Some(BufKind::Out), Scalar::Bool),
         };
         let (wanted, name) = match p {
@@ -217,6 +225,13 @@ fn slots(proc: &Proc, args: &mut [Arg]) -> std::result::Result<Vec<u64>, RunErro
         };
         if wanted != (kind, elem) {
             return wrong(format!("parameter {name} is {wanted:?}, the argument {:?}", (kind, elem)));
+        }
+        let other = match proc.precision {
+            Precision::Double => matches!(a, Arg::In(Slice::Singles(_)) | Arg::Out(SliceMut::Singles(_))),
+            Precision::Single => matches!(a, Arg::In(Slice::Reals(_)) | Arg::Out(SliceMut::Reals(_))),
+        };
+        if other {
+            return wrong(format!("parameter {name} has reals of {:?} precision", proc.precision));
         }
         if let (Param::Scalar(v), Arg::Int(k)) = (p, &a) {
             ints.insert(v.0, *k);
@@ -228,9 +243,11 @@ fn slots(proc: &Proc, args: &mut [Arg]) -> std::result::Result<Vec<u64>, RunErro
         let length = match a {
             Arg::In(Slice::Ints(s)) => s.len(),
             Arg::In(Slice::Reals(s)) => s.len(),
+            Arg::In(Slice::Singles(s)) => s.len(),
             Arg::In(Slice::Bools(s)) => s.len(),
             Arg::Out(SliceMut::Ints(s)) => s.len(),
             Arg::Out(SliceMut::Reals(s)) => s.len(),
+            Arg::Out(SliceMut::Singles(s)) => s.len(),
             Arg::Out(SliceMut::Bools(s)) => s.len(),
             Arg::Int(_) | Arg::Real(_) | Arg::Bool(_) => continue,
         };
@@ -276,8 +293,11 @@ fn runtime_symbols(options: &Options) -> Vec<(&'static CStr, *const c_void)> {
         (c"adc_region_alloc", support::adc_region_alloc as *const c_void),
         (c"adc_run_free", support::adc_run_free as *const c_void),
         (c"adc_argsort_real", support::adc_argsort_real as *const c_void),
+        (c"adc_argsort_single", support::adc_argsort_single as *const c_void),
         (c"adc_argsort_int", support::adc_argsort_int as *const c_void),
         (c"adc_powi", support::adc_powi as *const c_void),
+        (c"adc_powif", support::adc_powif as *const c_void),
+        (c"adc_normal_of_bits", support::adc_normal_of_bits as *const c_void),
         (c"adc_digamma", support::adc_digamma as *const c_void),
         (c"adc_trigamma", support::adc_trigamma as *const c_void),
         (c"adc_polygamma", support::adc_polygamma as *const c_void),

@@ -1,13 +1,13 @@
 //! Entry points: one LLVM module for a list of procedures.
 //!
-//! A procedure becomes `int64_t name(parameters in order, AdcFailure *failure)`: ints are `int64_t`, reals `double`, bools one byte that is 0
-//! or 1, arrays pointers to their elements in row-major order. The status is 0, 1 + the number of the failure (then `failure`, which may
+//! A procedure becomes `int64_t name(parameters in order, AdcFailure *failure)`: ints are `int64_t`, reals `double` or `float` by their
+//! precision, bools one byte that is 0 or 1, arrays pointers to their elements in row-major order. The status is 0, 1 + the number of the failure (then `failure`, which may
 //! be null, holds number and details), or -1 when memory ran out. `name.call(slots, failure)` is the same with the parameters
 //! in an array of 8-byte slots: what the JIT calls.
 
 use crate::body::{Gen, Role};
 use crate::host::Cpu;
-use crate::{CodegenError, Options, Result};
+use crate::{CodegenError, Options, Result, malformed};
 use inkwell::AddressSpace;
 use inkwell::attributes::{Attribute, AttributeLoc};
 use inkwell::context::Context;
@@ -18,6 +18,7 @@ use inkwell::types::{
 };
 use inkwell::values::{BasicMetadataValueEnum, BasicValue, BasicValueEnum, FunctionValue};
 use lang::loops::{BufKind, Param, Proc};
+use lang::precision::Precision;
 use lang::prim::Scalar;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -31,6 +32,10 @@ pub(crate) struct Unit<'c> {
     pub i64: IntType<'c>,
     pub i8: IntType<'c>,
     pub i1: IntType<'c>,
+    /// Of the reals of all its procedures, and their type.
+    pub precision: Precision,
+    pub real: FloatType<'c>,
+    /// What is computed about a program (work, chunks), and functions of doubles.
     pub f64: FloatType<'c>,
     pub ptr: PointerType<'c>,
     /// Vector variants of math functions, kept alive until the end.
@@ -48,6 +53,10 @@ pub(crate) fn module<'c>(
     let module = cx.create_module("adc");
     module.set_triple(&machine.get_triple());
     module.set_data_layout(&machine.get_target_data().get_data_layout());
+    let precision = procs.first().map_or(Precision::default(), |p| p.precision);
+    if procs.iter().flat_map(|p| p.callees.iter().chain([p])).any(|p| p.precision != precision) {
+        return malformed("reals of two precisions");
+    }
     let unit = Unit {
         cx,
         module,
@@ -56,6 +65,11 @@ pub(crate) fn module<'c>(
         i64: cx.i64_type(),
         i8: cx.i8_type(),
         i1: cx.bool_type(),
+        precision,
+        real: match precision {
+            Precision::Double => cx.f64_type(),
+            Precision::Single => cx.f32_type(),
+        },
         f64: cx.f64_type(),
         ptr: cx.ptr_type(AddressSpace::default()),
         variants: RefCell::default(),
@@ -194,7 +208,7 @@ impl<'c> Unit<'c> {
     /// The type of a value in a register.
     pub fn scalar(&self, s: Scalar) -> BasicTypeEnum<'c> {
         match s {
-            Scalar::Real => self.f64.into(),
+            Scalar::Real => self.real.into(),
             Scalar::Int => self.i64.into(),
             Scalar::Bool => self.i1.into(),
         }
@@ -203,9 +217,22 @@ impl<'c> Unit<'c> {
     /// The type of an element in memory: bools are bytes.
     pub fn stored(&self, s: Scalar) -> BasicTypeEnum<'c> {
         match s {
-            Scalar::Real => self.f64.into(),
+            Scalar::Real => self.real.into(),
             Scalar::Int => self.i64.into(),
             Scalar::Bool => self.i8.into(),
+        }
+    }
+
+    /// Reals in a vector register.
+    pub fn lanes(&self) -> u32 {
+        self.cpu.register() / self.precision.size() as u32
+    }
+
+    /// Ints as wide as reals.
+    pub fn bits(&self) -> IntType<'c> {
+        match self.precision {
+            Precision::Double => self.i64,
+            Precision::Single => self.cx.i32_type(),
         }
     }
 
@@ -344,10 +371,15 @@ impl<'c> Unit<'c> {
                 Param::Scalar(v) => self.scalar(proc.vals[v.0 as usize].0),
                 Param::Array(_) => self.ptr.into(),
             };
-            let value: BasicValueEnum = if ty == self.i1.into() {
-                // A bool's slot is an int, 0 or 1, whatever the byte order.
+            // What is shorter than a slot is its low bits, whatever the byte order.
+            let low = |ty: IntType<'c>| -> Result<_> {
                 let word = b.build_load(self.i64, slot, "")?.into_int_value();
-                b.build_int_truncate(word, self.i8, "")?.as_basic_value_enum()
+                Ok(b.build_int_truncate(word, ty, "")?)
+            };
+            let value: BasicValueEnum = if ty == self.i1.into() {
+                low(self.i8)?.as_basic_value_enum()
+            } else if ty == self.cx.f32_type().into() {
+                b.build_bit_cast(low(self.cx.i32_type())?, ty, "")?
             } else {
                 b.build_load(ty, slot, "")?
             };

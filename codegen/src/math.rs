@@ -9,14 +9,22 @@ use inkwell::AddressSpace;
 use inkwell::attributes::AttributeLoc;
 use inkwell::module::Linkage;
 use inkwell::types::BasicType;
-use inkwell::values::{BasicValueEnum, FloatMathValue, FunctionValue};
+use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FloatMathValue, FunctionValue};
 use lang::loops::{Math, Operand};
+use lang::precision::Precision;
 
 /// A function by its symbol, its number of arguments, and whether libmvec has vector variants of it.
 struct Symbol {
     name: &'static str,
     arity: usize,
     vector: bool,
+}
+
+impl Symbol {
+    /// The name of the function of singles: C's convention.
+    fn single(&self) -> String {
+        format!("{}f", self.name)
+    }
 }
 
 fn symbol(m: Math) -> Symbol {
@@ -51,6 +59,7 @@ fn symbol(m: Math) -> Symbol {
         Math::Trigamma => row("adc_trigamma", 1, false),
         Math::Polygamma => row("adc_polygamma", 2, false),
         Math::NormalQuantile => row("adc_normal_quantile", 1, false),
+        Math::NormalOfBits => row("adc_normal_of_bits", 1, false),
     }
 }
 
@@ -109,7 +118,9 @@ pub fn is_library(name: &str) -> bool {
         Math::Hypot,
         Math::Pow,
     ];
-    ALL.iter().any(|m| symbol(*m).name == name) || RELATED.contains(&name)
+    let is = |name: &str| ALL.iter().any(|m| symbol(*m).name == name) || RELATED.contains(&name);
+    // Its functions of singles end in f.
+    is(name) || name.strip_suffix('f').is_some_and(is)
 }
 
 /// Constant exponents up to this are multiplied out.
@@ -120,7 +131,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         if let (Math::PowInt, Operand::Int(k)) = (m, args[1.min(args.len() - 1)])
             && k.unsigned_abs() <= UNROLLED_POWER
         {
-            return self.constant_power(self.get_real(args[0])?, self.u.f64.const_float(1.0), k);
+            return self.constant_power(self.get_real(args[0])?, self.u.real.const_float(1.0), k);
         }
         if self.loops > 0 && self.u.has_formula(m) {
             let emitter = Emitter {
@@ -135,13 +146,8 @@ impl<'u, 'c> Gen<'u, 'c> {
             }
         }
         let s = symbol(m);
-        let f = self.u.math_function(m);
         let values = args.iter().map(|a| self.get(*a)).collect::<Result<Vec<_>>>()?;
-        if values.iter().zip(f.get_params()).any(|(v, p)| v.get_type() != p.get_type()) {
-            return malformed(format!("argument types of {m:?}"));
-        }
-        let values: Vec<_> = values.into_iter().map(Into::into).collect();
-        let call = self.b.build_call(f, &values, "")?;
+        let (call, value) = self.call_math(m, values)?;
         if self.u.options.strict && self.u.options.scalar_math {
             // The very function, not LLVM's knowledge of it (pow(2, x) is exp2(x) to LLVM, with other last bits).
             call.add_attribute(AttributeLoc::Function, self.u.attribute("nobuiltin", 0));
@@ -152,7 +158,32 @@ impl<'u, 'c> Gen<'u, 'c> {
                 call.add_attribute(AttributeLoc::Function, a);
             }
         }
-        Ok(call.try_as_basic_value().unwrap_basic())
+        Ok(value)
+    }
+
+    /// The function for single values, called: of doubles, in a program of singles, between two conversions.
+    pub fn call_math(
+        &self,
+        m: Math,
+        values: Vec<BasicValueEnum<'c>>,
+    ) -> Result<(CallSiteValue<'c>, BasicValueEnum<'c>)> {
+        let f = self.u.math_function(m);
+        let mut given: Vec<BasicMetadataValueEnum> = vec![];
+        for (value, param) in values.into_iter().zip(f.get_params()) {
+            let value = match (value, param) {
+                (BasicValueEnum::FloatValue(x), BasicValueEnum::FloatValue(p)) => {
+                    self.b.build_float_cast(x, p.get_type(), "")?.into()
+                }
+                (value, _) => value,
+            };
+            if value.get_type() != param.get_type() {
+                return malformed(format!("argument types of {m:?}"));
+            }
+            given.push(value.into());
+        }
+        let call = self.b.build_call(f, &given, "")?;
+        let value = call.try_as_basic_value().unwrap_basic().into_float_value();
+        Ok((call, self.b.build_float_cast(value, self.u.real, "")?.into()))
     }
 
     /// x^k, multiplied out in the order of `powi`'s binary algorithm.
@@ -189,21 +220,29 @@ impl<'u, 'c> Gen<'u, 'c> {
 }
 
 impl<'c> Unit<'c> {
-    /// The function is written as arithmetic where it runs often; not when the bits are to be those of the C library.
+    /// The function is written as arithmetic where it runs often; not when the bits are to be those of the C library. The formulas are of doubles.
     pub fn has_formula(&self, m: Math) -> bool {
-        elementary::has(m) && !self.options.strict && !self.options.scalar_math
+        elementary::has(m)
+            && self.precision == Precision::Double
+            && !self.options.strict
+            && !self.options.scalar_math
     }
 
-    /// The function for single values.
+    /// The function for single values. Scalar math in single precision, and whatever has no vector variants, is a function of doubles.
     pub fn math_function(&self, m: Math) -> FunctionValue<'c> {
         let s = symbol(m);
-        let f64 = self.f64;
-        let types = match m {
-            Math::PowInt => vec![f64.into(), self.i64.into()],
-            Math::Polygamma => vec![self.i64.into(), f64.into()],
-            _ => vec![f64.into(); s.arity],
+        let (name, real) = match self.precision {
+            Precision::Single if m == Math::PowInt => (s.single(), self.real),
+            Precision::Single if s.vector && !self.options.scalar_math => (s.single(), self.real),
+            Precision::Double | Precision::Single => (s.name.to_string(), self.f64),
         };
-        self.declare(s.name, &types, Some(f64.into()), Some(0))
+        let types = match m {
+            Math::PowInt => vec![real.into(), self.i64.into()],
+            Math::Polygamma => vec![self.i64.into(), real.into()],
+            Math::NormalOfBits => vec![self.i64.into()],
+            _ => vec![real.into(); s.arity],
+        };
+        self.declare(&name, &types, Some(real.into()), Some(0))
     }
 
     /// libmvec's function for so many lanes, where it has one and this processor can run it.
@@ -214,14 +253,27 @@ impl<'c> Unit<'c> {
             return None;
         }
         let (isa, ..) = self.isas().into_iter().find(|(_, k, available)| *k == lanes && *available)?;
-        let name = format!("_ZGV{isa}N{lanes}{}_{}", "v".repeat(s.arity), s.name);
-        let v = self.f64.vec_type(lanes);
+        let name = format!("_ZGV{isa}N{lanes}{}_{}", "v".repeat(s.arity), self.library_name(&s));
+        let v = self.real.vec_type(lanes);
         Some(self.declare(&name, &vec![v.into(); s.arity], Some(v.as_basic_type_enum()), Some(0)))
     }
 
     /// libmvec's name for an instruction set, its lanes, and whether this processor has it.
     fn isas(&self) -> [(char, u32, bool); 3] {
-        [('b', 2, true), ('d', 4, self.cpu.has("avx2")), ('e', 8, self.cpu.has("avx512f"))]
+        let lanes = |bytes: u32| bytes / self.precision.size() as u32;
+        [
+            ('b', lanes(16), true),
+            ('d', lanes(32), self.cpu.has("avx2")),
+            ('e', lanes(64), self.cpu.has("avx512f")),
+        ]
+    }
+
+    /// The C library's name of a function of this unit's reals.
+    fn library_name(&self, s: &Symbol) -> String {
+        match self.precision {
+            Precision::Double => s.name.to_string(),
+            Precision::Single => s.single(),
+        }
     }
 
     /// The variants libmvec has for this processor, as LLVM mangles them, and declared. LLVM does not check that a variant fits the processor: only those that do are offered.
@@ -232,9 +284,10 @@ impl<'c> Unit<'c> {
         let mut mangled = vec![];
         for (isa, lanes, available) in self.isas() {
             if available {
-                let name = format!("_ZGV{isa}N{lanes}{}_{}", "v".repeat(s.arity), s.name);
-                mangled.push(format!("_ZGV_LLVM_N{lanes}{}_{}({name})", "v".repeat(s.arity), s.name));
-                let v = self.f64.vec_type(lanes);
+                let (vs, function) = ("v".repeat(s.arity), self.library_name(s));
+                let name = format!("_ZGV{isa}N{lanes}{vs}_{function}");
+                mangled.push(format!("_ZGV_LLVM_N{lanes}{vs}_{function}({name})"));
+                let v = self.real.vec_type(lanes);
                 self.declare(&name, &vec![v.into(); s.arity], Some(v.as_basic_type_enum()), Some(0));
                 self.variants.borrow_mut().insert(name);
             }

@@ -105,7 +105,7 @@ impl<'u, 'c> Gen<'u, 'c> {
     pub fn accum(&self, buf: Buf, index: &[Operand], value: Operand) -> Result<()> {
         let v = self.get_real(value)?;
         let address = self.address(buf, index)?;
-        let old = self.b.build_load(self.u.f64, address, "old")?.into_float_value();
+        let old = self.b.build_load(self.u.real, address, "old")?.into_float_value();
         let sum = self.b.build_float_add(old, v, "sum")?;
         self.relax(sum.into(), FastMathFlags::AllowReassoc);
         self.b.build_store(address, sum)?;
@@ -128,7 +128,8 @@ impl<'u, 'c> Gen<'u, 'c> {
 
     pub fn size_of(&self, elem: Scalar) -> u64 {
         match elem {
-            Scalar::Real | Scalar::Int => 8,
+            Scalar::Real => self.u.precision.size(),
+            Scalar::Int => 8,
             Scalar::Bool => 1,
         }
     }

@@ -6,6 +6,7 @@ use inkwell::context::Context;
 use inkwell::targets::FileType;
 use lang::diag::{Failure, Site};
 use lang::loops::{BufKind, Operand, Param, Proc};
+use lang::precision::Precision;
 use lang::prim::Scalar;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -125,7 +126,9 @@ fn prototype(h: &mut String, proc: &Proc, symbol: &str, place: &dyn Fn(&Site) ->
     let mut parameters = vec![];
     for (p, name) in proc.params.iter().zip(&names) {
         match p {
-            Param::Scalar(v) => parameters.push(format!("{} {name}", c_type(proc.vals[v.0 as usize].0))),
+            Param::Scalar(v) => {
+                parameters.push(format!("{} {name}", c_type(proc.vals[v.0 as usize].0, proc.precision)))
+            }
             Param::Array(b) => {
                 let info = proc.info(*b);
                 let shape: String = info.shape.iter().map(|d| format!("[{}]", size(d))).collect();
@@ -135,7 +138,7 @@ fn prototype(h: &mut String, proc: &Proc, symbol: &str, place: &dyn Fn(&Site) ->
                 };
                 let shape = if shape.is_empty() { "one value".into() } else { shape };
                 writeln!(h, "   {name}: {direction}, {shape}")?;
-                parameters.push(format!("{qualifier}{} *{name}", c_type(info.elem)));
+                parameters.push(format!("{qualifier}{} *{name}", c_type(info.elem, proc.precision)));
             }
         }
     }
@@ -146,11 +149,12 @@ fn prototype(h: &mut String, proc: &Proc, symbol: &str, place: &dyn Fn(&Site) ->
     writeln!(h, "*/\nint64_t {symbol}({});", parameters.join(", "))
 }
 
-fn c_type(s: Scalar) -> &'static str {
-    match s {
-        Scalar::Real => "double",
-        Scalar::Int => "int64_t",
-        Scalar::Bool => "bool",
+fn c_type(s: Scalar, precision: Precision) -> &'static str {
+    match (s, precision) {
+        (Scalar::Real, Precision::Double) => "double",
+        (Scalar::Real, Precision::Single) => "float",
+        (Scalar::Int, _) => "int64_t",
+        (Scalar::Bool, _) => "bool",
     }
 }
 

@@ -17,15 +17,18 @@ pub(crate) struct Operands<'a, 'c, F: FloatMathValue<'c>, I: IntMathValue<'c>> {
     pub int: &'a dyn Fn(usize) -> Result<I>,
     pub any: &'a dyn Fn(usize) -> Result<BasicValueEnum<'c>>,
     pub constant: &'a dyn Fn(i64) -> I,
+    pub real_constant: &'a dyn Fn(f64) -> F,
     pub real_type: F::BaseType,
     pub int_type: I::BaseType,
+    /// Ints as wide as reals.
+    pub bits_type: I::BaseType,
 }
 
 impl<'u, 'c> Gen<'u, 'c> {
     pub fn op(&mut self, dst: Val, op: Op, args: &[Operand]) -> Result<BasicValueEnum<'c>> {
         let arity = match op {
             Op::FNeg | Op::FAbs | Op::FSqrt | Op::FFloor | Op::FCeil | Op::FRound | Op::FTrunc => 1,
-            Op::BNot | Op::IToF | Op::FToI | Op::FBits | Op::IBits => 1,
+            Op::BNot | Op::IToF | Op::FToI | Op::FBits | Op::IBits | Op::Uniform => 1,
             Op::FAdd
             | Op::FSub
             | Op::FMul
@@ -60,7 +63,8 @@ impl<'u, 'c> Gen<'u, 'c> {
         }
         if let Some(step) = self.extrema.get(&dst) {
             let (so_far, next) = (self.get_real(Operand::Val(step.so_far))?, self.get_real(step.next)?);
-            let best = self.intrinsic(step.intrinsic, &[self.u.f64.into()], &[so_far.into(), next.into()])?;
+            let best =
+                self.intrinsic(step.intrinsic, &[self.u.real.into()], &[so_far.into(), next.into()])?;
             return Ok(self.relax(best, FastMathFlags::NoSignedZeros));
         }
         let operands = Operands {
@@ -68,8 +72,10 @@ impl<'u, 'c> Gen<'u, 'c> {
             int: &|k| self.get_int(args[k]),
             any: &|k| self.get(args[k]),
             constant: &|k| self.int(k),
-            real_type: self.u.f64,
+            real_constant: &|x| self.u.real.const_float(x),
+            real_type: self.u.real,
             int_type: self.u.i64,
+            bits_type: self.u.bits(),
         };
         self.arith(op, &operands, extra)
     }
@@ -88,7 +94,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         I::BaseType: IntMathType<'c, ValueType = I, MathConvType = F::BaseType> + Copy,
     {
         let (real, int) = (x.real, x.int);
-        let (f64, i64) = (x.real_type.as_basic_type_enum(), x.int_type.as_basic_type_enum());
+        let (f, i64) = (x.real_type.as_basic_type_enum(), x.int_type.as_basic_type_enum());
         let b = &self.b;
         let none = FastMathFlags::empty();
         let rounded = |value: F, extra| self.relax(value.as_basic_value_enum(), extra);
@@ -98,14 +104,14 @@ impl<'u, 'c> Gen<'u, 'c> {
             Op::FMul => rounded(b.build_float_mul(real(0)?, real(1)?, "")?, none),
             Op::FDiv => rounded(b.build_float_div(real(0)?, real(1)?, "")?, none),
             Op::FNeg => rounded(b.build_float_neg(real(0)?, "")?, none),
-            Op::FAbs => self.intrinsic("llvm.fabs", &[f64], &[argument(real(0)?)])?,
-            Op::FSqrt => self.intrinsic("llvm.sqrt", &[f64], &[argument(real(0)?)])?,
-            Op::FFloor => self.intrinsic("llvm.floor", &[f64], &[argument(real(0)?)])?,
-            Op::FCeil => self.intrinsic("llvm.ceil", &[f64], &[argument(real(0)?)])?,
-            Op::FRound => self.intrinsic("llvm.roundeven", &[f64], &[argument(real(0)?)])?,
-            Op::FTrunc => self.intrinsic("llvm.trunc", &[f64], &[argument(real(0)?)])?,
+            Op::FAbs => self.intrinsic("llvm.fabs", &[f], &[argument(real(0)?)])?,
+            Op::FSqrt => self.intrinsic("llvm.sqrt", &[f], &[argument(real(0)?)])?,
+            Op::FFloor => self.intrinsic("llvm.floor", &[f], &[argument(real(0)?)])?,
+            Op::FCeil => self.intrinsic("llvm.ceil", &[f], &[argument(real(0)?)])?,
+            Op::FRound => self.intrinsic("llvm.roundeven", &[f], &[argument(real(0)?)])?,
+            Op::FTrunc => self.intrinsic("llvm.trunc", &[f], &[argument(real(0)?)])?,
             Op::FCopySign => {
-                self.intrinsic("llvm.copysign", &[f64], &[argument(real(0)?), argument(real(1)?)])?
+                self.intrinsic("llvm.copysign", &[f], &[argument(real(0)?), argument(real(1)?)])?
             }
             Op::FEq => {
                 b.build_float_compare(FloatPredicate::OEQ, real(0)?, real(1)?, "")?.as_basic_value_enum()
@@ -145,9 +151,25 @@ impl<'u, 'c> Gen<'u, 'c> {
             Op::BOr => b.build_or(int(0)?, int(1)?, "")?.as_basic_value_enum(),
             Op::BNot => b.build_not(int(0)?, "")?.as_basic_value_enum(),
             Op::IToF => b.build_signed_int_to_float(int(0)?, x.real_type, "")?.as_basic_value_enum(),
-            Op::FToI => self.intrinsic("llvm.fptosi.sat", &[i64, f64], &[argument(real(0)?)])?,
-            Op::FBits => b.build_bit_cast(real(0)?, i64, "")?,
-            Op::IBits => b.build_bit_cast(int(0)?, f64, "")?,
+            Op::FToI => self.intrinsic("llvm.fptosi.sat", &[i64, f], &[argument(real(0)?)])?,
+            Op::FBits => {
+                let bits = b.build_bit_cast(real(0)?, x.bits_type.as_basic_type_enum(), "")?;
+                // SAFETY: bits of reals are ints, as many as there are reals.
+                let bits = unsafe { I::new(bits.as_value_ref()) };
+                b.build_int_z_extend_or_bit_cast(bits, x.int_type, "")?.as_basic_value_enum()
+            }
+            Op::IBits => {
+                let bits = b.build_int_truncate_or_bit_cast(int(0)?, x.bits_type, "")?;
+                b.build_bit_cast(bits, f, "")?
+            }
+            // All the high bits that a real has are an int that is exact as a real; the scale is a power of two.
+            Op::Uniform => {
+                let digits = self.u.precision.digits();
+                let high = b.build_right_shift(int(0)?, (x.constant)(64 - i64::from(digits)), false, "")?;
+                let whole = b.build_signed_int_to_float(high, x.real_type, "")?;
+                b.build_float_mul(whole, (x.real_constant)((-f64::from(digits)).exp2()), "")?
+                    .as_basic_value_enum()
+            }
             Op::Select => {
                 let (t, s) = ((x.any)(1)?, (x.any)(2)?);
                 if t.get_type() != s.get_type() {

@@ -21,6 +21,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Operations that are worth a chunk of their own.
 const CHUNK_WORK: f64 = 65536.0;
 const MAX_CHUNKS: u64 = 64;
+/// In bytes.
+const CACHE_LINE: i64 = 64;
 /// Work per element of an accumulated buffer that pays for a private copy of it.
 const COPY_WORK: f64 = 16.0;
 /// The same for the copies of lanes, which are zeroed and added up once.
@@ -74,9 +76,11 @@ impl<'u, 'c> Gen<'u, 'c> {
         for buf in &captures.private {
             let elements = self.elements(*buf)?;
             // Copies begin on cache lines of their own.
-            let stride =
-                self.b.build_and(self.b.build_int_add(elements, self.int(7), "")?, self.int(-8), "stride")?;
-            let bytes = self.bytes(8, &[stride, chunks])?;
+            let size = self.size_of(Scalar::Real);
+            let line = CACHE_LINE / size as i64;
+            let padded = self.b.build_int_add(elements, self.int(line - 1), "")?;
+            let stride = self.b.build_and(padded, self.int(-line), "stride")?;
+            let bytes = self.bytes(size, &[stride, chunks])?;
             let base = self.arena_alloc(bytes)?;
             copies.push((*buf, base, elements, stride));
             fields.extend::<[BasicValueEnum; 3]>([base.into(), elements.into(), stride.into()]);
@@ -106,9 +110,11 @@ impl<'u, 'c> Gen<'u, 'c> {
                 g.add_into(sum, part, g.sum_type(carried))?;
             }
             for (buf, base, elements, stride) in copies {
-                let copy = g.row(base, g.b.build_int_mul(c, stride, "")?, 1)?;
+                let copy = g.real_at(base, g.b.build_int_mul(c, stride, "")?)?;
                 let target = g.at(buf)?.ptr;
-                g.each(elements, |g, e| g.add_into(g.row(target, e, 1)?, g.row(copy, e, 1)?, Scalar::Real))?;
+                g.each(elements, |g, e| {
+                    g.add_into(g.real_at(target, e)?, g.real_at(copy, e)?, Scalar::Real)
+                })?;
             }
             Ok(())
         })?;
@@ -132,11 +138,17 @@ impl<'u, 'c> Gen<'u, 'c> {
         self.proc.vals[c.param.0 as usize].0
     }
 
-    /// Element `r · width` of an array of 8-byte elements.
+    /// Element `r · width` of an array of 8-byte slots: the sums of chunks, whatever their types.
     fn row(&self, base: PointerValue<'c>, r: IntValue<'c>, width: usize) -> Result<PointerValue<'c>> {
         let at = self.b.build_int_mul(r, self.int(width as i64), "")?;
         // SAFETY: callers stay inside the array.
         Ok(unsafe { self.b.build_in_bounds_gep(self.u.i64, base, &[at], "")? })
+    }
+
+    /// An element of an array of reals.
+    fn real_at(&self, base: PointerValue<'c>, at: IntValue<'c>) -> Result<PointerValue<'c>> {
+        // SAFETY: callers stay inside the array.
+        Ok(unsafe { self.b.build_in_bounds_gep(self.u.real, base, &[at], "")? })
     }
 
     fn add_into(&self, sum: PointerValue<'c>, part: PointerValue<'c>, ty: Scalar) -> Result<()> {
@@ -242,9 +254,10 @@ impl<'u, 'c> Gen<'u, 'c> {
         for (p, buf) in captures.private.iter().enumerate() {
             let [base, elements, stride] = [0, 1, 2].map(|i| fields[3 + 3 * p + i]);
             let at = g.b.build_int_mul(c, stride.into_int_value(), "")?;
-            let copy = g.row(base.into_pointer_value(), at, 1)?;
-            let bytes = g.b.build_int_mul(elements.into_int_value(), g.int(8), "")?;
-            g.b.build_memset(copy, 8, u.i8.const_zero(), bytes)?;
+            let copy = g.real_at(base.into_pointer_value(), at)?;
+            let size = g.size_of(Scalar::Real);
+            let bytes = g.b.build_int_mul(elements.into_int_value(), g.int(size as i64), "")?;
+            g.b.build_memset(copy, size as u32, u.i8.const_zero(), bytes)?;
             let position = captures.bufs.iter().position(|b| b == buf).expect("private buffers are captured");
             captured[captures.vals.len() + position] = copy.into();
         }

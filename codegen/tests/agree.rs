@@ -1,4 +1,5 @@
-//! Compiled code, strict and with scalar math, gives the bits of the loop evaluator: on the procedures built by hand, and on random ones.
+//! Compiled code, strict and with scalar math, gives the bits of the loop evaluator, in both precisions: on the procedures built by hand,
+//! and on random ones.
 
 mod common;
 
@@ -8,6 +9,7 @@ use lang::core::Lit;
 use lang::diag::Failure;
 use lang::loops::eval::{self, Array, Data, Stop};
 use lang::loops::*;
+use lang::precision::Precision;
 use lang::prim::Scalar;
 
 const STRICT: Options = Options {
@@ -25,8 +27,28 @@ fn agree(p: &Proc, args: &[eval::Arg]) {
     agree_under(p, &[args.to_vec()], Options { opt_level: 0, ..STRICT });
 }
 
-/// The same at each of these arguments.
+/// The same at each of these arguments, of double and of single precision.
 fn agree_under(p: &Proc, args: &[Vec<eval::Arg>], options: Options) {
+    for precision in [Precision::Double, Precision::Single] {
+        let p = Proc { precision, ..p.clone() };
+        let args: Vec<Vec<_>> =
+            args.iter().map(|args| args.iter().map(|a| rounded(a, precision)).collect()).collect();
+        agree_in(&p, &args, options);
+    }
+}
+
+fn rounded(a: &eval::Arg, precision: Precision) -> eval::Arg {
+    match a {
+        eval::Arg::Scalar(Lit::Real(x)) => eval::Arg::Scalar(Lit::Real(precision.round(*x))),
+        eval::Arg::Array(Array { shape, data: Data::Real(xs) }) => {
+            let xs: Vec<f64> = xs.iter().map(|x| precision.round(*x)).collect();
+            eval::Arg::Array(Array::reals(&shape[..], xs))
+        }
+        other => other.clone(),
+    }
+}
+
+fn agree_in(p: &Proc, args: &[Vec<eval::Arg>], options: Options) {
     verify::verify(p).unwrap_or_else(|e| panic!("{e}\n{}", text::print(p)));
     let jit = Jit::compile(std::slice::from_ref(p), &options).unwrap();
     for args in args {
@@ -87,28 +109,52 @@ fn call(jit: &Jit, p: &Proc, args: &[eval::Arg]) -> Result<Vec<Data>, RunError> 
             }
         }
     }
-    let (mut given, mut out) = (args.iter(), outs.iter_mut());
+    let single = p.precision == Precision::Single;
+    let singles = |xs: &[f64]| xs.iter().map(|x| *x as f32).collect::<Vec<f32>>();
+    let reals = |data: &Data| match data {
+        Data::Real(xs) if single => singles(xs),
+        Data::Real(_) | Data::Int(_) | Data::Bool(_) => vec![],
+    };
+    let given_singles: Vec<Vec<f32>> = args
+        .iter()
+        .map(|a| match a {
+            eval::Arg::Array(a) => reals(&a.data),
+            eval::Arg::Scalar(_) => vec![],
+        })
+        .collect();
+    let mut out_singles: Vec<Vec<f32>> = outs.iter().map(reals).collect();
+    let (mut given, mut out) = (args.iter().zip(&given_singles), outs.iter_mut().zip(&mut out_singles));
     let mut passed: Vec<Arg> = p
         .params
         .iter()
         .map(|q| match q {
             Param::Array(b) if p.info(*b).kind == BufKind::Out => Arg::Out(match out.next().unwrap() {
-                Data::Real(v) => SliceMut::Reals(v),
-                Data::Int(v) => SliceMut::Ints(v),
-                Data::Bool(v) => SliceMut::Bools(v),
+                (Data::Real(_), v) if single => SliceMut::Singles(v),
+                (Data::Real(v), _) => SliceMut::Reals(v),
+                (Data::Int(v), _) => SliceMut::Ints(v),
+                (Data::Bool(v), _) => SliceMut::Bools(v),
             }),
             Param::Scalar(_) | Param::Array(_) => match given.next().unwrap() {
-                eval::Arg::Scalar(Lit::Int(k)) => Arg::Int(*k),
-                eval::Arg::Scalar(Lit::Real(x)) => Arg::Real(*x),
-                eval::Arg::Scalar(Lit::Bool(b)) => Arg::Bool(*b),
-                eval::Arg::Array(Array { data: Data::Real(v), .. }) => Arg::In(Slice::Reals(v)),
-                eval::Arg::Array(Array { data: Data::Int(v), .. }) => Arg::In(Slice::Ints(v)),
-                eval::Arg::Array(Array { data: Data::Bool(v), .. }) => Arg::In(Slice::Bools(v)),
+                (eval::Arg::Scalar(Lit::Int(k)), _) => Arg::Int(*k),
+                (eval::Arg::Scalar(Lit::Real(x)), _) => Arg::Real(*x),
+                (eval::Arg::Scalar(Lit::Bool(b)), _) => Arg::Bool(*b),
+                (eval::Arg::Array(Array { data: Data::Real(_), .. }), v) if single => {
+                    Arg::In(Slice::Singles(v))
+                }
+                (eval::Arg::Array(Array { data: Data::Real(v), .. }), _) => Arg::In(Slice::Reals(v)),
+                (eval::Arg::Array(Array { data: Data::Int(v), .. }), _) => Arg::In(Slice::Ints(v)),
+                (eval::Arg::Array(Array { data: Data::Bool(v), .. }), _) => Arg::In(Slice::Bools(v)),
             },
         })
         .collect();
     jit.call(&p.name, &mut passed)?;
     drop(passed);
+    for (data, found) in outs.iter_mut().zip(out_singles) {
+        match data {
+            Data::Real(xs) if single => *xs = found.into_iter().map(f64::from).collect(),
+            Data::Real(_) | Data::Int(_) | Data::Bool(_) => {}
+        }
+    }
     Ok(outs)
 }
 
@@ -269,8 +315,10 @@ impl Gen {
                 s.reals.push(t)
             }
             15 => {
-                let t = self.b.op(Op::IToF, &[k]);
-                s.reals.push(t);
+                for op in [Op::IToF, Op::Uniform, Op::Math(Math::NormalOfBits)] {
+                    let t = self.b.op(op, &[k]);
+                    s.reals.push(t);
+                }
                 let t = self.b.op(Op::FToI, &[x]);
                 s.ints.push(t)
             }

@@ -6,6 +6,7 @@ use codegen::{Arg, Jit, Options, RunError, Slice, SliceMut, TargetCpu};
 use common::*;
 use lang::diag::Failure;
 use lang::loops::*;
+use lang::precision::Precision;
 use lang::prim::Scalar;
 
 const STRICT: Options = Options {
@@ -113,6 +114,48 @@ fn exp_of_an_array_is_vectorised_and_right() {
             }
         }
     }
+}
+
+/// The same of singles: the C library's functions of singles and their vector variants, or else the functions of doubles, rounded.
+#[test]
+fn exp_of_singles_is_vectorised_and_right() {
+    let mut b = Build::new("exps");
+    let n = b.size("n");
+    let (x, y) = (b.input("x", &[n]), b.output("y", &[n]));
+    b.each(n, |b, i| {
+        let t = b.load(x, &[i]);
+        let e = b.math(Math::Exp, &[t]);
+        b.store(y, &[i], e);
+    });
+    let p = Proc { precision: Precision::Single, ..b.done() };
+    let xs: Vec<f32> = numbers(1003, 8).into_iter().map(|x| 20.0 * x as f32).collect();
+    for options in [Options::default(), STRICT] {
+        let jit = Jit::compile(std::slice::from_ref(&p), &options).unwrap();
+        let mut ys = vec![0f32; xs.len()];
+        let mut args = [Arg::Int(1003), Arg::In(Slice::Singles(&xs)), Arg::Out(SliceMut::Singles(&mut ys))];
+        jit.call("exps", &mut args).unwrap();
+        for (x, y) in xs.iter().zip(&ys) {
+            let expected = f64::from(*x).exp() as f32;
+            match options.scalar_math {
+                true => assert_eq!(expected.to_bits(), y.to_bits()),
+                false => {
+                    assert!((expected - y).abs() <= 4.0 * f32::EPSILON * expected, "{x}: {y} {expected}")
+                }
+            }
+        }
+    }
+    if cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
+        // Four singles are a register of every x86-64.
+        let options = Options { target: TargetCpu::Level(1), ..Options::default() };
+        let text = codegen::object::assembly(std::slice::from_ref(&p), &options).unwrap();
+        assert!(text.contains("_ZGVbN4v_expf"), "{text}");
+    }
+    // A program has reals of one precision, and so have its arguments.
+    let jit = Jit::compile(std::slice::from_ref(&p), &STRICT).unwrap();
+    let mut ys = vec![0.0; 2];
+    let doubles = jit.call("exps", &mut [Arg::Int(2), reals(&[1.0, 2.0]), out(&mut ys)]);
+    assert!(matches!(doubles, Err(RunError::Arguments(_))), "{doubles:?}");
+    assert!(Jit::compile(&[p, dot()], &STRICT).is_err());
 }
 
 #[test]

@@ -6,6 +6,7 @@ use codegen::{Options, TargetCpu, object};
 use common::*;
 use lang::diag::Failure;
 use lang::loops::*;
+use lang::precision::Precision;
 use lang::prim::Scalar;
 use std::path::PathBuf;
 use std::process::Command;
@@ -109,6 +110,57 @@ fn a_library_and_an_object_serve_c() {
         .map(|i| runtime::support::adc_powi(runtime::support::adc_digamma(f64::sin(i as f64).exp()), i % 3))
         .sum();
     assert!(close(value, expected, 1e-10), "{value} {expected}");
+}
+
+const SINGLE: &str = r#"
+#include <stdlib.h>
+#include <math.h>
+#include "lib.h"
+int main(void) {
+    int64_t n = 50000;
+    float *x = malloc(n * sizeof *x), *y = malloc(n * sizeof *y), sum;
+    int64_t *order = malloc(n * sizeof *order);
+    double expected = 0;
+    for (int64_t i = 0; i < n; i++) { x[i] = sinf((float)i); y[i] = 1.0f / (float)(i + 1); }
+    if (dot(n, x, y, &sum, NULL) != 0) return 1;
+    for (int64_t i = 0; i < n; i++) expected += (double)x[i] * y[i];
+    if (fabs(sum - expected) > 1e-4) return 2;
+    if (exp_(n, false, x, &sum, order, NULL) != 0) return 3;
+    expected = 0;
+    for (int64_t i = 0; i < n; i++) expected += exp(x[i]);
+    if (fabs(sum - expected) > 1e-4 * expected) return 4;
+    for (int64_t i = 1; i < n; i++) if (x[order[i - 1]] > x[order[i]]) return 5;
+    return expf_(3.0f, &sum, NULL) != 0 || sum != 8.0f ? 6 : 0;
+}
+"#;
+
+/// Reals of single precision are `float`, as arguments, in arrays, and to the C library.
+#[test]
+fn a_library_of_singles_serves_c() {
+    let dir = Dir::new("single");
+    // A user's `expf`, which is not C's.
+    let mut b = Build::new("expf");
+    let x = b.scalar(Scalar::Real, "x");
+    let out = b.output("out", &[]);
+    let t = b.op(Op::FAdd, &[x, r(5.0)]);
+    b.store(out, &[], t);
+    let procs = [dot(), everything(), b.done()].map(|p| Proc { precision: Precision::Single, ..p });
+    let options = Options::default();
+    let at = |name: &str| dir.0.join(name);
+    object::write_shared_library(&procs, &options, &at("libf.so")).unwrap();
+    let header = object::header(&procs, &|s| format!("in {}", s.def));
+    for line in [
+        "int64_t exp_(int64_t n, bool p, const float *x, float *sum, int64_t *order, AdcFailure *failure);",
+        "int64_t expf_(float x, float *out, AdcFailure *failure);",
+    ] {
+        assert!(header.contains(line), "{line}\n{header}");
+    }
+    std::fs::write(at("lib.h"), header).unwrap();
+    std::fs::write(at("main.c"), SINGLE).unwrap();
+    let flags =
+        ["-Wall", "-Werror", "-pedantic", "main.c", "-L.", "-lf", "-lm", "-Wl,-rpath,.", "-o", "main"];
+    dir.run(Command::new("cc").args(flags));
+    dir.run(&mut Command::new("./main"));
 }
 
 /// Exactly the procedures are visible, and nothing is asked of anybody but the C library.

@@ -5,6 +5,7 @@
 //! | [`name`], [`size`], [`types`] | variables, size polynomials, Cartesian and linear types (chad.md §1–§3) |
 //! | [`core`] | the source calculus, chad.md §1 and §6 |
 //! | [`target`] | the linear target calculus, chad.md §2 |
+//! | [`precision`] | reals of double or of single precision |
 //! | [`prim`] | the table of primitive operations, one row each |
 //! | [`loops`] | the loop IR: structured loops over buffers in machine vocabulary |
 //! | [`walk`] | the traversals every pass shares |
@@ -24,6 +25,7 @@ pub mod flat;
 pub mod leaves;
 pub mod loops;
 pub mod name;
+pub mod precision;
 pub mod prim;
 pub mod size;
 pub mod surface;

@@ -4,6 +4,7 @@ mod scalar;
 
 use lang::core::{Lit, Term, Tm, make};
 use lang::name::Supply;
+use lang::precision::Precision;
 use lang::prim::{Derivative, Lowering, Partial, Prim, Row, Scalar, real};
 use scalar::*;
 use std::collections::{HashMap, HashSet};
@@ -126,7 +127,7 @@ fn operations_mean_what_eval_says() {
     every_row(|row| {
         let Lowering::Op(op) = row.lowering else { return Ok(()) };
         for x in extremes(row.prim).into_iter().chain(samples(row.prim, 200)) {
-            let (got, want) = (lang::loops::eval::apply(op, &x), (row.eval)(&x));
+            let (got, want) = (lang::loops::eval::apply(op, &x, Precision::Double), (row.eval)(&x));
             require(got.is_some_and(|y| same(y, want)), || {
                 format!("at {x:?}: {op:?} {got:?}, eval {want:?}")
             })?;

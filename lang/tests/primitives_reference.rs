@@ -143,7 +143,7 @@ const INTRODUCTION: &str = "\
 The scalar functions that the compiler knows by itself. Everything else is written in terms of these, in the language or by the
 compiler. This page is made from the table in `lang/src/prim`; a test keeps the two the same.
 
-All primitives are total: an argument outside the domain gives NaN (for reals) or the int stated. Reals are IEEE doubles, ints wrap at
+All primitives are total: an argument outside the domain gives NaN (for reals) or the int stated. Reals are IEEE doubles (singles with `--real f32`), ints wrap at
 64 bits. Comparisons of reals are false when an argument is NaN, except `!=`.
 
 **Derivatives.** ∂x is the factor by which a tangent of x enters the tangent of the result, and by which the cotangent of the result enters that

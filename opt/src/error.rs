@@ -2,6 +2,7 @@
 
 use lang::diag::Site;
 use lang::name::Name;
+use lang::precision::Precision;
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct Error {
@@ -29,6 +30,8 @@ pub enum ErrorKind {
     TooLarge(usize),
     /// So many functions are applied when the program is compiled.
     TooManyApplications(usize),
+    /// A numeral that is infinite in the precision of the program.
+    NumeralTooLarge(f64, Precision),
     /// A broken invariant.
     Bug(String),
 }
@@ -66,6 +69,9 @@ impl Error {
     }
     pub fn too_many_applications(limit: usize) -> Error {
         Error::of(ErrorKind::TooManyApplications(limit))
+    }
+    pub fn numeral_too_large(x: f64, precision: Precision) -> Error {
+        Error::of(ErrorKind::NumeralTooLarge(x, precision))
     }
     pub fn bug(what: impl Into<String>) -> Error {
         Error::of(ErrorKind::Bug(what.into()))
@@ -105,6 +111,9 @@ impl std::fmt::Display for Error {
             }
             ErrorKind::TooManyApplications(limit) => {
                 write!(f, "the program applies more than {limit} functions when it is compiled")
+            }
+            ErrorKind::NumeralTooLarge(x, precision) => {
+                write!(f, "`{x:?}` is too large for a real of {precision} precision")
             }
             ErrorKind::Bug(what) => write!(f, "compiler bug: {what}"),
         }

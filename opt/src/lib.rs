@@ -27,12 +27,15 @@ pub use simplify::simplify;
 
 use lang::core::{Def, Program};
 use lang::name::Name;
+use lang::precision::Precision;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// An entry point in normal form, and the definitions that it and they call.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Normal {
+    /// Of the reals: the literals of a normal form have it already.
+    pub precision: Precision,
     pub entry: Def,
     pub callees: BTreeMap<Name, Arc<Def>>,
 }
@@ -52,9 +55,14 @@ impl Normal {
 }
 
 /// The normal form of an entry point, arrays read through their definitions where that costs nothing.
-pub fn normal_form(def: &Def, program: &Program, derive: &normalise::Derive) -> Result<Normal, Error> {
-    let Normal { entry, callees } = normalise(def, program, derive)?;
+pub fn normal_form(
+    def: &Def,
+    program: &Program,
+    derive: &normalise::Derive,
+    precision: Precision,
+) -> Result<Normal, Error> {
+    let Normal { entry, callees, precision } = normalise(def, program, derive, precision)?;
     let mut supply = entry.supply.clone();
     let body = prune::prune(&pull::pull(&entry.body, &mut supply));
-    Ok(Normal { entry: Def { supply, body, ..entry }, callees })
+    Ok(Normal { entry: Def { supply, body, ..entry }, callees, precision })
 }

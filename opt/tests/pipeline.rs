@@ -6,6 +6,7 @@ use common::derive;
 use lang::core::{Binder, Def, Program, Term, Tm, make::*};
 use lang::diag::Site;
 use lang::name::{Supply, Var};
+use lang::precision::Precision;
 use lang::prim::Prim;
 use lang::size::Size;
 use lang::types::{Mode, Type};
@@ -66,7 +67,7 @@ fn grad_loss() -> Def {
 fn logistic_gradient() {
     let def = grad_loss();
     let program = Program::default();
-    let normal = opt::normal_form(&def, &program, &derive).unwrap();
+    let normal = opt::normal_form(&def, &program, &derive, Precision::Double).unwrap();
     gradient_of(&normal);
     gradient_of(&opt::simplify(&normal, &Default::default()));
 }

@@ -7,6 +7,7 @@ use common::derive;
 use lang::core::{Def, Program};
 use lang::eval::Value;
 use lang::loops::eval::Data;
+use lang::precision::Precision;
 
 fn program(text: &str) -> Program {
     let (file, problems) = lang::surface::parser::parse(text);
@@ -37,7 +38,7 @@ fn check(text: &str) {
             program.defs.values().map(|d| &**d).filter(|d| d.name.starts_with("main")).collect();
         assert!(!mains.is_empty());
         for def in mains {
-            let normal = match opt::normal_form(def, &program, &derive) {
+            let normal = match opt::normal_form(def, &program, &derive, Precision::Double) {
                 Ok(d) => d,
                 Err(e) => panic!("{}: {e:?}", def.name),
             };
@@ -197,7 +198,7 @@ def t (xs : real^3) (i : int) : real = jvp (\\xs -> a xs i) xs xs
 ";
         let program = program(text);
         for name in ["g", "t"] {
-            let normal = opt::normal_form(&program.defs[name], &program, &derive).unwrap();
+            let normal = opt::normal_form(&program.defs[name], &program, &derive, Precision::Double).unwrap();
             let mut proc = opt::emit(&normal).unwrap();
             opt::passes::optimise(&mut proc, &Default::default()).unwrap();
             use lang::loops::eval::{Arg, Array, Stop, run};

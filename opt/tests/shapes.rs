@@ -3,6 +3,7 @@
 use lang::core::{Lit, Program, Tm};
 use lang::loops::eval::{self, Arg, Array, Data};
 use lang::loops::{BufKind, Param, Proc, text, verify};
+use lang::precision::Precision;
 use lang::prim::Scalar;
 use opt::passes::{self, Options};
 
@@ -25,7 +26,7 @@ fn emitted(source: &str, name: &str) -> Proc {
     let checked = typeck::check_file(&file);
     assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
     let def = &checked.program.defs[name];
-    let normal = opt::normal_form(def, &checked.program, &derive).unwrap();
+    let normal = opt::normal_form(def, &checked.program, &derive, Precision::Double).unwrap();
     let p = opt::emit(&normal).unwrap();
     verify::verify(&p).unwrap_or_else(|m| panic!("{m}\n{}", text::print(&p)));
     p

@@ -7,6 +7,7 @@ use lang::core::{Binder, Def, Program, Term, Tm, make::*};
 use lang::diag::Site;
 use lang::eval::{LinValue, Value, apply_linear, run};
 use lang::name::{Supply, Var};
+use lang::precision::Precision;
 use lang::prim::Prim;
 use lang::size::Size;
 use lang::target::{Lin, LinTerm};
@@ -24,7 +25,7 @@ fn program(def: &Def) -> Program {
 
 /// The definition in normal form, simplified, and checked.
 fn simplified(def: &Def) -> (Def, Def) {
-    let normal = opt::normal_form(def, &Program::default(), &derive).unwrap();
+    let normal = opt::normal_form(def, &Program::default(), &derive, Precision::Double).unwrap();
     let simple = simplify(&normal, &Options::default());
     let (normal, simple) = (normal.entry, simple.entry);
     for d in [&normal, &simple] {
@@ -127,8 +128,10 @@ fn proof_of_the_square() {
     let result = Type::tuple([Type::Real, Type::lin(LType::Real, LType::Real)]);
     let def =
         Def { name: "sq".into(), types: vec![], sizes: vec![], params: vec![x], result, body, supply: s };
-    let proofs =
-        explain(&opt::Normal { entry: def.clone(), callees: Default::default() }, &Options::default());
+    let proofs = explain(
+        &opt::Normal { entry: def.clone(), callees: Default::default(), precision: Precision::Double },
+        &Options::default(),
+    );
     let rules: Vec<&str> = proofs.iter().flat_map(|p| &p.steps).map(|s| s.rule.as_str()).collect();
     assert_eq!(proofs.len(), 1, "{proofs:#?}");
     assert!(rules.contains(&"plus-zero") && rules.contains(&"double"), "{proofs:#?}");

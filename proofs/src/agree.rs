@@ -38,7 +38,7 @@ pub struct Examined {
 
 /// Runs a sample on every evaluator. A fault in the stage [`OVER_LIMIT`] is a program to skip.
 pub fn examine(sample: &Sample, seed: u64) -> Result<Examined, Fault> {
-    guarded(|| examine_all(sample, seed))
+    guarded(|| lang::big_stack::run(|| examine_all(sample, seed)))
 }
 
 /// A panic of a stage is a fault.

@@ -8,6 +8,7 @@ use lang::flat::{argument, flatten, unflatten};
 use lang::loops::eval::{Arg, Array, Stop};
 use lang::loops::{Proc, verify};
 use lang::name::{Name, Supply};
+use lang::precision::Precision;
 use lang::size::Size;
 use lang::types::{Mode, Type};
 use lang::typing::Scope;
@@ -192,8 +193,8 @@ impl Stages {
     pub fn new(program: &Program, def: &Name, ask: Ask) -> Result<Stages, Fault> {
         let asked = asked(&program.defs[def], ask);
         let specification = resolved(program, &asked)?;
-        let normal =
-            opt::normal_form(&asked, program, &derive).map_err(|e| Fault::new("normalisation", e))?;
+        let normal = opt::normal_form(&asked, program, &derive, Precision::Double)
+            .map_err(|e| Fault::new("normalisation", e))?;
         let normal = checked("normal form", normal)?;
         let strict = simplified("strict simplification", &normal, opt::rules::Level::Strict)?;
         let default = simplified("simplification", &normal, opt::rules::Level::Default)?;

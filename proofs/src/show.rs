@@ -3,6 +3,7 @@
 use crate::engines::{Ask, derive};
 use crate::r#gen::Sample;
 use lang::core::{Def, Program};
+use lang::precision::Precision;
 use lang::surface::print::{Style, item};
 use std::fmt::Write;
 
@@ -21,7 +22,7 @@ pub fn sample(s: &Sample) -> String {
 pub fn stages(s: &Sample, ask: Ask) -> String {
     let asked = crate::engines::asked(s.def(), ask);
     let mut text = String::new();
-    let normal = match opt::normal_form(&asked, &s.program, &derive) {
+    let normal = match opt::normal_form(&asked, &s.program, &derive, Precision::Double) {
         Ok(normal) => normal,
         Err(e) => return format!("no normal form: {e}"),
     };

@@ -5,6 +5,7 @@
 use lang::core::{Lit, Program};
 use lang::loops::eval::{Arg, Array};
 use lang::loops::{Param, Proc};
+use lang::precision::Precision;
 use proofs::engines::derive;
 
 /// The program of a text.
@@ -18,8 +19,8 @@ fn program(text: &str) -> Program {
 
 /// The loops of a definition after the default passes.
 fn loops(program: &Program, name: &str) -> Proc {
-    let normal =
-        opt::normal_form(&program.defs[name], program, &derive).unwrap_or_else(|e| panic!("{name}: {e}"));
+    let normal = opt::normal_form(&program.defs[name], program, &derive, Precision::Double)
+        .unwrap_or_else(|e| panic!("{name}: {e}"));
     let simple = opt::simplify(&normal, &Default::default());
     let mut proc = opt::emit(&simple).unwrap_or_else(|e| panic!("{name}: {e}"));
     opt::passes::optimise(&mut proc, &Default::default()).expect("the default passes");

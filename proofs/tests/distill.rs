@@ -1,6 +1,7 @@
 //! What every stage prints is a program: Core, and what D makes of it, turned back into text, parses, checks and prints the same again.
 
 use lang::core::Program;
+use lang::precision::Precision;
 use lang::surface::print::{self, Style};
 use lang::surface::{File, parser};
 use lang::types::Mode;
@@ -72,7 +73,9 @@ fn every_stage(text: &str) {
 fn normal_forms(p: &Program) {
     for def in p.defs.values() {
         // What stays higher-order has none.
-        let Ok(normal) = opt::normal_form(def, p, &proofs::engines::derive) else { continue };
+        let Ok(normal) = opt::normal_form(def, p, &proofs::engines::derive, Precision::Double) else {
+            continue;
+        };
         let simplified = opt::simplify::simplify(&normal, &Default::default());
         for form in [normal, simplified] {
             there_and_back(&form.program());

@@ -2,6 +2,7 @@
 
 use lang::core::Program;
 use lang::eval::{Limits, Value, run, run_within};
+use lang::precision::Precision;
 use num_rational::BigRational;
 use proofs::agree::examine;
 use proofs::r#gen::{Kind, Sample};
@@ -163,8 +164,8 @@ fn determinants() {
 fn the_gradient_of_the_determinant_is_the_cofactor_matrix() {
     let text = format!("{DET}\ndef g [n] (a : real^(n, n)) : real^(n, n) = grad det a\n");
     let program = program(&text);
-    let normal =
-        opt::normal_form(&program.defs["g"], &program, &proofs::engines::derive).expect("normal form");
+    let normal = opt::normal_form(&program.defs["g"], &program, &proofs::engines::derive, Precision::Double)
+        .expect("normal form");
     for n in 1..=6usize {
         let a: Vec<Vec<i64>> =
             (0..n).map(|i| (0..n).map(|j| ((i * 7 + j * j * 3 + i * j) % 11) as i64 - 4).collect()).collect();
@@ -221,7 +222,8 @@ fn recursion_without_end() {
     let program = program(text);
     for name in ["f", "g"] {
         let normal =
-            opt::normal_form(&program.defs[name], &program, &proofs::engines::derive).expect("normal form");
+            opt::normal_form(&program.defs[name], &program, &proofs::engines::derive, Precision::Double)
+                .expect("normal form");
         let too_deep = |failure: &lang::diag::Failure, details: &[i64]| {
             *failure == lang::diag::Failure::TooDeep && *details == [lang::loops::DEPTH_LIMIT]
         };

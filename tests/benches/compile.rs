@@ -9,6 +9,7 @@ use cli::embed::Function;
 use cli::entry::Ask;
 use cli::pipeline::Options;
 use cli::session::Compiler;
+use lang::precision::Precision;
 use std::process::Command;
 use std::time::Duration;
 use tests::generated;
@@ -41,6 +42,7 @@ type Laps = Vec<(&'static str, Duration)>;
 fn compile(text: &str, name: &str, ask: &Ask) -> Laps {
     let options = Options {
         engine: Engine::Jit,
+        precision: Precision::Double,
         strict: false,
         scalar_math: false,
         fast_math: false,

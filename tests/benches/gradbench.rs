@@ -11,6 +11,7 @@ use cli::data::{Numbers, Tensor};
 use cli::gradbench::{Call, Module, allocations_in_loops};
 use cli::pipeline::{Bound, Options};
 use criterion::Criterion;
+use lang::precision::Precision;
 use serde_json::Value as Json;
 use std::time::{Duration, Instant};
 use tests::by_hand::{ByHand, inputs, naive, tuned};
@@ -65,6 +66,7 @@ fn names(module: &str) -> [&'static str; 2] {
 fn compiled(module: &str) -> Module {
     let options = Options {
         engine: Engine::Jit,
+        precision: Precision::Double,
         strict: false,
         scalar_math: false,
         fast_math: false,
@@ -87,6 +89,7 @@ fn run(bound: &mut Bound<'_>) {
 fn flat(leaves: &[Tensor]) -> Vec<f64> {
     let numbers = leaves.iter().flat_map(|leaf| match &leaf.data {
         Numbers::Real(xs) => xs.clone(),
+        Numbers::Single(xs) => xs.iter().copied().map(f64::from).collect(),
         Numbers::Int(xs) => xs.iter().map(|k| *k as f64).collect(),
         Numbers::Bool(xs) => xs.iter().map(|b| f64::from(u8::from(*b))).collect(),
     });

@@ -9,6 +9,7 @@ use cli::embed::Function;
 use cli::entry::Ask;
 use cli::pipeline::Options;
 use criterion::Criterion;
+use lang::precision::Precision;
 use std::hint::black_box;
 use std::time::Duration;
 use thread_time::{ThreadTime, thread_time};
@@ -159,6 +160,7 @@ fn compiled(ask: Ask) -> Function {
     let text = std::fs::read_to_string(path).expect("the example is there");
     let options = Options {
         engine: Engine::Jit,
+        precision: Precision::Double,
         strict: false,
         scalar_math: false,
         fast_math: false,

@@ -4,6 +4,7 @@
 //!     -- args {"x": 5}         the point, by parameter
 //!     -- wrt x                 the parameters that are inputs of the case (default: all with a tangent)
 //!     -- cotangent 1           of a vjp (the table's seed is flat), or `-- tangent {"x": 1}` of a jvp
+//!     -- options --real f32    of the command
 //!     -- expect [1]            where the table says in words what is expected
 
 use serde_json::Value;
@@ -13,8 +14,7 @@ use std::path::PathBuf;
 const ADC: &str = env!("CARGO_BIN_EXE_adc-under-test");
 
 /// What a case may wait for.
-const REASONS: &[&str] =
-    &["f32", "nested derivatives", "derivative rules", "functions as results of derivatives"];
+const REASONS: &[&str] = &["nested derivatives", "derivative rules", "functions as results of derivatives"];
 
 struct Case {
     id: String,
@@ -62,6 +62,7 @@ fn check(case: &Case) -> Result<(), String> {
     for (key, option) in [("args", "--args"), ("wrt", "--wrt")] {
         common.extend(header(key).into_iter().flat_map(|value| [option.to_string(), value.to_string()]));
     }
+    common.extend(header("options").into_iter().flat_map(str::split_whitespace).map(str::to_string));
     let seeded = |key: &str| {
         let seed = header(key).ok_or_else(|| format!("{}: no line `-- {key} …`", case.id))?;
         Ok::<_, String>(vec![vec![format!("--{key}"), seed.to_string()]])

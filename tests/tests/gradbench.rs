@@ -5,6 +5,7 @@ use cli::args::Engine;
 use cli::data::{Numbers, Tensor};
 use cli::gradbench::Module;
 use cli::pipeline::Options;
+use lang::precision::Precision;
 use serde_json::{Value as Json, json};
 use std::io::Write;
 use std::process::{Command, Stdio};
@@ -251,6 +252,7 @@ fn run(module: &mut Module, function: &str, input: &Json) -> Vec<f64> {
 fn flat(leaves: &[Tensor]) -> Vec<f64> {
     let numbers = leaves.iter().flat_map(|leaf| match &leaf.data {
         Numbers::Real(xs) => xs.clone(),
+        Numbers::Single(xs) => xs.iter().copied().map(f64::from).collect(),
         Numbers::Int(xs) => xs.iter().map(|k| *k as f64).collect(),
         Numbers::Bool(xs) => xs.iter().map(|b| f64::from(u8::from(*b))).collect(),
     });
@@ -264,6 +266,7 @@ fn module(name: &str) -> Module {
 fn compiled(name: &str, engine: Engine) -> Module {
     let options = Options {
         engine,
+        precision: Precision::Double,
         strict: false,
         scalar_math: false,
         fast_math: false,
@@ -497,6 +500,7 @@ fn arguments(module: &mut Module, function: &str, input: &Json) -> Result<String
             let many = if leaf.shape.is_empty() { "" } else { "s" };
             match &leaf.data {
                 Numbers::Real(xs) => format!("real{many} {}", joined(xs)),
+                Numbers::Single(_) => unreachable!("a program of doubles"),
                 Numbers::Int(xs) => format!("int{many} {}", joined(xs)),
                 Numbers::Bool(xs) => format!("bool{many} {}", joined(xs)),
             }

@@ -6,6 +6,7 @@ use cli::embed::Function;
 use cli::entry::Ask;
 use cli::pipeline::Options;
 use cli::session::Compiler;
+use lang::precision::Precision;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tests::generated;
@@ -76,6 +77,7 @@ fn work_is_in_proportion_to_the_program() {
     // From the text to better loops, by way of D.
     let options = Options {
         engine: Engine::Loops,
+        precision: Precision::Double,
         strict: false,
         scalar_math: false,
         fast_math: false,

@@ -146,6 +146,15 @@ const ROWS: &[Row] = &[
         within: Some(|| "def f : real = 1.7976931348623157e308\n".into()),
     },
     Row {
+        what: "numerals of reals in single precision (`--real f32`)",
+        limit: "3.4028235e38",
+        code: "E0106",
+        says: "is too large for a real of single precision",
+        command: &["run", "a.ad", "f", "--real", "f32"],
+        over: || "def f : real = 3.402824e38\n".into(),
+        within: Some(|| "def f : real = 3.4028235e38\n".into()),
+    },
+    Row {
         what: "coefficients in sizes",
         limit: "64 bits",
         code: "E0406",

@@ -14,6 +14,7 @@ use crate::report::Stop;
 use crate::session::CheckedFile;
 use lang::diag::Diagnostic;
 use lang::prim::Scalar;
+use std::borrow::Cow;
 
 /// Everything a derivative command starts from.
 struct Start {
@@ -88,7 +89,8 @@ pub fn grad(of: &DerivativeArgs) -> Result<String, Stop> {
     let subject = subject(&start.file, &of.name)?;
     real_result(&start.file, &subject)?;
     let ask = Ask::Grad(active(&start.file, &subject, &of.wrt)?);
-    let Data { args, sizes } = data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
+    let Data { args, sizes } =
+        data(&start.file, &subject.def, &subject.params, given, &of.engine.size, start.options.precision)?;
     let entry = entry(&subject.def, &subject.params, &subject.result, &ask);
     let layout = entry.result.clone();
     let outcome = call(&start, &compile(&start, entry)?, &args, &sizes)?;
@@ -101,17 +103,22 @@ pub fn jvp(of: &DerivativeArgs, tangent: &str) -> Result<String, Stop> {
     let subject = subject(&start.file, &of.name)?;
     let active = active(&start.file, &subject, &of.wrt)?;
     let Data { mut args, mut sizes } =
-        data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
+        data(&start.file, &subject.def, &subject.params, given, &of.engine.size, start.options.precision)?;
     let serde_json::Value::Object(mut tangents) = parse_json(tangent, "--tangent")? else {
         let message = "--tangent should be a JSON object: parameters by name";
         return Err(Diagnostic::new(codes::BAD_JSON, message).help("write {\"x\": 1.0}").into());
     };
     let entry = entry(&subject.def, &subject.params, &subject.result, &Ask::Jvp(active));
+    let precision = start.options.precision;
     for slot in &entry.params[args.len()..] {
         let leaves = match tangents.remove(&slot.name) {
-            Some(json) => {
-                read(&format!("tangent of {}", slot.name), &slot.layout, &Given::Json(json), &mut sizes)?
-            }
+            Some(json) => read(
+                &format!("tangent of {}", slot.name),
+                &slot.layout,
+                &Given::Json(json),
+                &mut sizes,
+                precision,
+            )?,
             None => zeros(&slot.layout, &sizes)?,
         };
         args.push(leaves);
@@ -132,11 +139,11 @@ pub fn vjp(of: &DerivativeArgs, cotangent: &str) -> Result<String, Stop> {
     let subject = subject(&start.file, &of.name)?;
     let active = active(&start.file, &subject, &of.wrt)?;
     let Data { mut args, mut sizes } =
-        data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
+        data(&start.file, &subject.def, &subject.params, given, &of.engine.size, start.options.precision)?;
     let entry = entry(&subject.def, &subject.params, &subject.result, &Ask::Vjp(active));
     let json = Given::Json(parse_json(cotangent, "--cotangent")?);
     for slot in &entry.params[args.len()..] {
-        args.push(read(&slot.name, &slot.layout, &json, &mut sizes)?);
+        args.push(read(&slot.name, &slot.layout, &json, &mut sizes, start.options.precision)?);
     }
     let layout = entry.result.clone();
     let outcome = call(&start, &compile(&start, entry)?, &args, &sizes)?;
@@ -159,11 +166,7 @@ fn zeros(layout: &Layout, sizes: &Sizes) -> Result<Vec<Tensor>, Stop> {
 
 /// The reals of some leaves, in order.
 fn flat(leaves: &[Tensor]) -> Vec<f64> {
-    let reals = leaves.iter().filter_map(|leaf| match &leaf.data {
-        Numbers::Real(xs) => Some(xs.iter().copied()),
-        Numbers::Int(_) | Numbers::Bool(_) => None,
-    });
-    reals.flatten().collect()
+    leaves.iter().filter_map(|leaf| leaf.data.reals()).flat_map(Cow::into_owned).collect()
 }
 
 /// Sets the k-th real of some leaves.
@@ -205,7 +208,8 @@ pub fn jacobian(of: &DerivativeArgs, mode: Option<ModeArg>) -> Result<String, St
     let given = std::mem::take(&mut start.given);
     let subject = subject(&start.file, &of.name)?;
     let active = active(&start.file, &subject, &of.wrt)?;
-    let Data { args, sizes } = data(&start.file, &subject.def, &subject.params, given, &of.engine.size)?;
+    let Data { args, sizes } =
+        data(&start.file, &subject.def, &subject.params, given, &of.engine.size, start.options.precision)?;
     let mut tangents = vec![];
     for i in &active {
         tangents.extend(zeros(&subject.params[*i].layout.tangent(), &sizes)?);
@@ -234,7 +238,8 @@ pub fn jacobian(of: &DerivativeArgs, mode: Option<ModeArg>) -> Result<String, St
         }
     }
     let text = |row: &Vec<f64>| {
-        let entries: Vec<String> = row.iter().map(|x| print::real(*x, of.out.json)).collect();
+        let entries: Vec<String> =
+            row.iter().map(|x| print::real(*x, start.options.precision, of.out.json)).collect();
         format!("[{}]", entries.join(", "))
     };
     let rows: Vec<String> = matrix.iter().map(text).collect();
@@ -257,7 +262,7 @@ pub fn cost(of: &DerivativeArgs) -> Result<String, Stop> {
     let given = std::mem::take(&mut start.given);
     let subject = subject(&start.file, &of.name)?;
     let active = active(&start.file, &subject, &of.wrt)?;
-    let Data { mut args, sizes } = cost_data(&start.file, &subject, given, &of.engine.size)?;
+    let Data { mut args, sizes } = cost_data(&start, &subject, given, &of.engine.size)?;
     let entry = |ask: &Ask| entry(&subject.def, &subject.params, &subject.result, ask);
     let count = |ask: &Ask, args: &[Vec<Tensor>]| {
         let outcome = call(&start, &compile(&start, entry(ask))?, args, &sizes)?;
@@ -282,7 +287,7 @@ pub fn cost(of: &DerivativeArgs) -> Result<String, Stop> {
 
 /// The data of a cost: what is given, and otherwise harmless numbers in the sizes given.
 fn cost_data(
-    file: &CheckedFile,
+    start: &Start,
     subject: &Subject,
     mut given: Inputs,
     fixed: &[(String, i64)],
@@ -301,7 +306,7 @@ fn cost_data(
             given.by_name.insert(slot.name.clone(), Given::Json(json));
         }
     }
-    data(file, &subject.def, &subject.params, given, fixed)
+    data(&start.file, &subject.def, &subject.params, given, fixed, start.options.precision)
 }
 
 /// Numbers between 0 and 1, ints 0, bools true; None where a size is not given.

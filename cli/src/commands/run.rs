@@ -22,7 +22,7 @@ pub fn run(
     let given = Inputs::from_args(data_args)?;
     let file = load(path)?;
     let Subject { def, params, result, measured, .. } = subject_to_run(&file, name)?;
-    let mut data = data(&file, &def, &params, given, &engine.size)?;
+    let mut data = data(&file, &def, &params, given, &engine.size, options.precision)?;
     // What the arguments do not say of the result's size is computed first.
     for (k, measure) in &measured {
         let entry = entry(measure, &params, &Layout::Scalar(Scalar::Int), &Ask::Value);

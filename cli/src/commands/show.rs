@@ -75,7 +75,7 @@ fn reverse_simplified(
 ) -> Result<String, Fault> {
     // As when it is compiled: D of the normal form, in which functions have been applied.
     let mut program = program.clone();
-    let normal = normal_form(&program, def)?;
+    let normal = normal_form(&program, def, options)?;
     program.defs.extend(normal.program().defs);
     let (program, name) = derivative(&program, &def.name, Mode::Reverse)?;
     let derived = &program.defs[&name];
@@ -85,7 +85,7 @@ fn reverse_simplified(
     let all: Vec<String> = items.iter().map(|item| print::item(item, print::Style::default())).collect();
     let mut out = all.join("\n");
     if explain {
-        let proofs = opt::simplify::explain(&normal_form(&program, derived)?, &options.simplify());
+        let proofs = opt::simplify::explain(&normal_form(&program, derived, options)?, &options.simplify());
         for proof in proofs {
             out += &format!("\n-- {} = {}\n", proof.of, proof.before);
             for step in proof.steps {

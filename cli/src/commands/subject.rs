@@ -10,6 +10,7 @@ use crate::{codes, timing};
 use lang::core::Def;
 use lang::diag::{Diagnostic, Span};
 use lang::name::Var;
+use lang::precision::Precision;
 use lang::size::Size;
 use lang::surface::ItemKind;
 use std::path::Path;
@@ -155,8 +156,9 @@ pub fn data(
     params: &[Slot],
     given: Inputs,
     fixed: &[(String, i64)],
+    precision: Precision,
 ) -> Result<Data, Stop> {
-    timing::stage("read data", || read_data(file, def, params, given, fixed))
+    timing::stage("read data", || read_data(file, def, params, given, fixed, precision))
 }
 
 /// Does `--size` name sizes of this definition?
@@ -174,6 +176,7 @@ fn read_data(
     params: &[Slot],
     mut given: Inputs,
     fixed: &[(String, i64)],
+    precision: Precision,
 ) -> Result<Data, Stop> {
     let mut sizes = Sizes::default();
     size_of_it(def, fixed)?;
@@ -202,7 +205,7 @@ fn read_data(
             Some(given) => given,
             None => default(file, &def.name, slot)?,
         };
-        let leaves = read(&slot.name, &slot.layout, &given, &mut sizes);
+        let leaves = read(&slot.name, &slot.layout, &given, &mut sizes, precision);
         let leaves = leaves.map_err(|d| about(file, &def.name, &slot.name, d))?;
         // An int parameter may be a size in later types.
         if let (Layout::Scalar(_), [Tensor { data: Numbers::Int(k), .. }]) = (&slot.layout, &leaves[..]) {

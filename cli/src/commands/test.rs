@@ -5,18 +5,24 @@ use super::{fault, load, options};
 use crate::args::{Engine, EngineArgs};
 use crate::codes;
 use crate::data::given::Inputs;
-use crate::data::{Layout, Numbers, Tensor, print};
+use crate::data::{Layout, Tensor, print};
 use crate::entry::Entry;
 use crate::pipeline::{Options, Runnable};
 use crate::report::{Problem, Stop};
 use crate::session::CheckedFile;
 use lang::diag::Diagnostic;
+use lang::precision::Precision;
 use lang::surface::Relation;
 use std::path::PathBuf;
 use typeck::TestCase;
 
 /// Relative tolerance of `~=` without `within`.
-const TOLERANCE: f64 = 1e-9;
+fn tolerance(precision: Precision) -> f64 {
+    match precision {
+        Precision::Double => 1e-9,
+        Precision::Single => 1e-4,
+    }
+}
 
 pub fn test(files: &[PathBuf], args: &EngineArgs) -> Result<String, Stop> {
     if let Some((size, _)) = args.size.first() {
@@ -77,7 +83,7 @@ fn name(engine: Engine) -> &'static str {
 
 fn holds(file: &CheckedFile, case: &TestCase, options: &Options) -> Result<(), Stop> {
     let params = input_slots(file, &case.inputs, &case.def, 0);
-    let data = data(file, &case.def, &params, Inputs::default(), &[])?;
+    let data = data(file, &case.def, &params, Inputs::default(), &[], options.precision)?;
     let bug = || Stop::from(Diagnostic::new(codes::COMPILER_BUG, format!("`{}` is not a pair", case.name)));
     let side = Layout::of(&case.ty).ok_or_else(bug)?;
     let result = Layout::Tuple(vec![side.clone(), side]);
@@ -90,7 +96,7 @@ fn holds(file: &CheckedFile, case: &TestCase, options: &Options) -> Result<(), S
     let (l, r) = outcome.result.split_at(left.leaf_count());
     let tolerance = match case.relation {
         Relation::Exactly => None,
-        Relation::Within(tolerance) => Some(tolerance.unwrap_or(TOLERANCE)),
+        Relation::Within(given) => Some(given.unwrap_or(tolerance(options.precision))),
     };
     if l.iter().zip(r).all(|(a, b)| same(a, b, tolerance)) {
         return Ok(());
@@ -108,16 +114,16 @@ fn holds(file: &CheckedFile, case: &TestCase, options: &Options) -> Result<(), S
 
 /// The greatest relative difference of two reals at the same place.
 fn difference(a: &Tensor, b: &Tensor) -> f64 {
-    match (&a.data, &b.data) {
-        (Numbers::Real(xs), Numbers::Real(ys)) => {
+    match (a.data.reals(), b.data.reals()) {
+        (Some(xs), Some(ys)) => {
             let one = |(x, y): (&f64, &f64)| match x == y {
                 true => 0.0,
                 false if x.is_finite() && y.is_finite() => (x - y).abs() / x.abs().max(y.abs()),
                 false => f64::INFINITY,
             };
-            xs.iter().zip(ys).map(one).fold(0.0, f64::max)
+            xs.iter().zip(&*ys).map(one).fold(0.0, f64::max)
         }
-        (Numbers::Real(_) | Numbers::Int(_) | Numbers::Bool(_), _) => 0.0,
+        (Some(_) | None, _) => 0.0,
     }
 }
 
@@ -130,10 +136,9 @@ fn same(a: &Tensor, b: &Tensor, tolerance: Option<f64>) -> bool {
         Some(_) | None => false,
     };
     a.shape == b.shape
-        && match (&a.data, &b.data) {
-            (Numbers::Real(xs), Numbers::Real(ys)) => xs.iter().zip(ys).all(|(x, y)| close(x, y)),
-            (Numbers::Int(xs), Numbers::Int(ys)) => xs == ys,
-            (Numbers::Bool(xs), Numbers::Bool(ys)) => xs == ys,
-            (Numbers::Real(_) | Numbers::Int(_) | Numbers::Bool(_), _) => false,
+        && match (a.data.reals(), b.data.reals()) {
+            (Some(xs), Some(ys)) => xs.iter().zip(&*ys).all(|(x, y)| close(x, y)),
+            (None, None) => a.data == b.data,
+            (Some(_), None) | (None, Some(_)) => false,
         }
 }

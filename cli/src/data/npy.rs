@@ -127,6 +127,7 @@ fn row_major(data: Numbers, shape: &[usize]) -> Numbers {
     }
     match data {
         Numbers::Real(xs) => Numbers::Real(turn(&xs, shape)),
+        Numbers::Single(xs) => Numbers::Single(turn(&xs, shape)),
         Numbers::Int(xs) => Numbers::Int(turn(&xs, shape)),
         Numbers::Bool(xs) => Numbers::Bool(turn(&xs, shape)),
     }

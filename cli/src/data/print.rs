@@ -1,6 +1,7 @@
 //! Leaves to text for people and to JSON.
 
 use super::{Layout, Numbers, Tensor};
+use lang::precision::Precision;
 
 /// Arrays of more elements than this are abridged for people.
 const FULL: usize = 100;
@@ -45,19 +46,20 @@ struct Style {
 const JSON: Style = Style { tuple: ["[", "]"], quote: "\"", is: ": ", strings: true, abridge: false };
 const PRETTY: Style = Style { tuple: ["(", ")"], quote: "", is: " = ", strings: false, abridge: true };
 
-pub fn real(x: f64, strings: bool) -> String {
+pub fn real(x: f64, precision: Precision, strings: bool) -> String {
     let text = match x {
         x if x.is_nan() => "NaN",
         f64::INFINITY => "inf",
         f64::NEG_INFINITY => "-inf",
-        x => return format!("{x:?}"),
+        x => return precision.show(x),
     };
     if strings { format!("\"{text}\"") } else { text.into() }
 }
 
 fn element(numbers: &Numbers, at: usize, strings: bool) -> String {
     match numbers {
-        Numbers::Real(xs) => real(xs[at], strings),
+        Numbers::Real(xs) => real(xs[at], Precision::Double, strings),
+        Numbers::Single(xs) => real(xs[at].into(), Precision::Single, strings),
         Numbers::Int(xs) => xs[at].to_string(),
         Numbers::Bool(xs) => xs[at].to_string(),
     }
@@ -141,6 +143,7 @@ fn large(layout: &Layout, leaves: &[Tensor], depth: usize, at: usize) -> Option<
     (count > FULL).then(|| {
         let part = match &leaf.data {
             Numbers::Real(xs) => Numbers::Real(xs[range].to_vec()),
+            Numbers::Single(xs) => Numbers::Single(xs[range].to_vec()),
             Numbers::Int(xs) => Numbers::Int(xs[range].to_vec()),
             Numbers::Bool(xs) => Numbers::Bool(xs[range].to_vec()),
         };
@@ -156,9 +159,10 @@ fn abridged(shape: &[usize], numbers: &Numbers) -> String {
     };
     let shape: Vec<String> = shape.iter().map(usize::to_string).collect();
     let ends = format!("[{}, …, {}] (shape {}", some(0..3), some(count - 3..count), shape.join("×"));
-    let as_reals: Vec<f64> = match numbers {
-        Numbers::Real(xs) => xs.clone(),
-        Numbers::Int(xs) => xs.iter().map(|k| *k as f64).collect(),
+    let (precision, as_reals): (Precision, Vec<f64>) = match numbers {
+        Numbers::Real(xs) => (Precision::Double, xs.clone()),
+        Numbers::Single(xs) => (Precision::Single, xs.iter().copied().map(f64::from).collect()),
+        Numbers::Int(xs) => (Precision::Double, xs.iter().map(|k| *k as f64).collect()),
         Numbers::Bool(xs) => {
             return format!("{ends}, {} of them true)", xs.iter().filter(|b| **b).count());
         }
@@ -168,5 +172,6 @@ fn abridged(shape: &[usize], numbers: &Numbers) -> String {
     let low = as_reals.iter().copied().fold(f64::INFINITY, f64::min);
     let high = as_reals.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let nans = if nans == 0 { String::new() } else { format!(", {nans} NaN") };
-    format!("{ends}, mean {}, range {} to {}{nans})", real(mean, false), real(low, false), real(high, false))
+    let [mean, low, high] = [mean, low, high].map(|x| real(x, precision, false));
+    format!("{ends}, mean {mean}, range {low} to {high}{nans})")
 }

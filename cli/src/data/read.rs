@@ -5,6 +5,7 @@ use super::csv::Table;
 use super::{Layout, Numbers, Sizes, Tensor};
 use crate::codes;
 use lang::diag::Diagnostic;
+use lang::precision::Precision;
 use lang::prim::Scalar;
 use serde_json::Value as Json;
 
@@ -31,6 +32,7 @@ pub fn read(
     layout: &Layout,
     given: &Given,
     sizes: &mut Sizes,
+    precision: Precision,
 ) -> Result<Vec<Tensor>, Diagnostic> {
     let mut reader = Reader { name, whole: layout, sizes };
     let mut out = vec![];
@@ -39,7 +41,7 @@ pub fn read(
         Given::Tensor(tensor) => reader.tensor(tensor, &mut out)?,
         Given::Table(table) => reader.table(table, &mut out)?,
     }
-    Ok(out)
+    out.into_iter().map(|leaf| reader.rounded(leaf, precision)).collect()
 }
 
 /// A step of the way from a parameter to a part of it.
@@ -60,6 +62,18 @@ impl Reader<'_> {
 
     fn wrong(&self, code: &'static str, what: String) -> Diagnostic {
         Diagnostic::new(code, format!("`{}` should be {}, but {what}", self.name, self.expected()))
+    }
+
+    /// A leaf in the precision of the program, to whose reals its numbers must belong.
+    fn rounded(&self, leaf: Tensor, precision: Precision) -> Result<Tensor, Diagnostic> {
+        let over = leaf.data.reals().and_then(|xs| xs.iter().copied().find(|x| precision.overflows(*x)));
+        match over {
+            Some(x) => {
+                let what = format!("it has {x:?}, which is too large for a real of {precision} precision");
+                Err(self.wrong(codes::WRONG_TYPE, what))
+            }
+            None => Ok(Tensor { shape: leaf.shape, data: leaf.data.rounded(precision) }),
+        }
     }
 
     /// Fits a length to a size; `said` says what has that length.
@@ -300,15 +314,15 @@ impl Reader<'_> {
         }
         let data = match (scalar, &tensor.data) {
             (Scalar::Real, Numbers::Int(xs)) => Numbers::Real(xs.iter().map(|k| *k as f64).collect()),
-            (Scalar::Real, Numbers::Real(_))
+            (Scalar::Real, Numbers::Real(_) | Numbers::Single(_))
             | (Scalar::Int, Numbers::Int(_))
             | (Scalar::Bool, Numbers::Bool(_)) => tensor.data.clone(),
             (
                 Scalar::Real | Scalar::Int | Scalar::Bool,
-                Numbers::Real(_) | Numbers::Int(_) | Numbers::Bool(_),
+                Numbers::Real(_) | Numbers::Single(_) | Numbers::Int(_) | Numbers::Bool(_),
             ) => {
                 let elements = match &tensor.data {
-                    Numbers::Real(_) => "reals",
+                    Numbers::Real(_) | Numbers::Single(_) => "reals",
                     Numbers::Int(_) => "ints",
                     Numbers::Bool(_) => "bools",
                 };

@@ -4,6 +4,7 @@ use super::csv::Table;
 use super::read::{Given, read};
 use super::{Layout, Numbers, Sizes, Tensor, print, value};
 use lang::name::{Supply, Var};
+use lang::precision::Precision;
 use lang::prim::Scalar;
 use lang::size::Size;
 
@@ -21,7 +22,8 @@ fn given(text: &str) -> Given {
 }
 
 fn read_one(layout: &Layout, text: &str) -> Result<Vec<Tensor>, String> {
-    read("x", layout, &given(text), &mut Sizes::default()).map_err(|d| format!("{} {}", d.code, d.message))
+    read("x", layout, &given(text), &mut Sizes::default(), Precision::Double)
+        .map_err(|d| format!("{} {}", d.code, d.message))
 }
 
 #[test]
@@ -45,12 +47,17 @@ fn json_reads_and_prints_back() {
     for (layout, text) in cases {
         let leaves = read_one(&layout, text).unwrap();
         assert_eq!(print::json(&layout, &leaves), text);
-        let back = value::to_leaves(&layout, &value::to_value(&layout, &leaves)).unwrap();
+        let back = value::to_leaves(&layout, &value::to_value::<f64>(&layout, &leaves)).unwrap();
         assert_eq!(print::json(&layout, &back), text);
+        let singles = value::to_leaves(&layout, &value::to_value::<f32>(&layout, &leaves)).unwrap();
+        let rounded = leaves.iter().map(|l| l.data.clone().rounded(Precision::Single));
+        assert!(
+            singles.iter().map(|l| &l.data).zip(rounded).all(|(a, b)| format!("{a:?}") == format!("{b:?}"))
+        );
         let declared: Vec<Scalar> =
             lang::leaves::leaves(&layout.ty()).unwrap().iter().map(|l| l.scalar).collect();
         let kinds = leaves.iter().map(|l| match l.data {
-            Numbers::Real(_) => Scalar::Real,
+            Numbers::Real(_) | Numbers::Single(_) => Scalar::Real,
             Numbers::Int(_) => Scalar::Int,
             Numbers::Bool(_) => Scalar::Bool,
         });
@@ -85,8 +92,8 @@ fn what_does_not_fit_is_named_with_its_place() {
     // A size that an earlier parameter fixed.
     let mut sizes = Sizes::default();
     let vector = Layout::array(n.into(), REAL);
-    read("x", &vector, &given("[1, 2, 3]"), &mut sizes).unwrap();
-    let message = read("y", &vector, &given("[1]"), &mut sizes).unwrap_err().message;
+    read("x", &vector, &given("[1, 2, 3]"), &mut sizes, Precision::Double).unwrap();
+    let message = read("y", &vector, &given("[1]"), &mut sizes, Precision::Double).unwrap_err().message;
     assert_eq!(message, "`y` should be `real^n` (n = 3 from `x`), but `y` has length 1, which must be n = 3");
 }
 
@@ -96,7 +103,7 @@ fn empty_arrays_have_the_sizes_that_are_known() {
     let matrix = Layout::array(n.into(), Layout::array(m.clone().into(), REAL));
     let mut sizes = Sizes::default();
     sizes.set(&m, 4, "by hand");
-    let leaves = read("x", &matrix, &given("[]"), &mut sizes).unwrap();
+    let leaves = read("x", &matrix, &given("[]"), &mut sizes, Precision::Double).unwrap();
     assert_eq!(leaves[0].shape, [0, 4]);
     assert_eq!(read_one(&matrix, "[]").unwrap()[0].shape, [0, 0]);
 }
@@ -110,7 +117,8 @@ fn tables_become_matrices_vectors_and_records() {
     };
     let size: Size = n.into();
     let load = |layout: &Layout, table: &Table| {
-        let leaves = read("t", layout, &Given::Table(table.clone()), &mut Sizes::default());
+        let leaves =
+            read("t", layout, &Given::Table(table.clone()), &mut Sizes::default(), Precision::Double);
         leaves.map(|l| print::json(layout, &l)).map_err(|d| d.message)
     };
     let matrix = Layout::array(size.clone(), Layout::array(m.into(), REAL));

@@ -1,19 +1,44 @@
 //! Leaves to values of the evaluators and back.
 
 use super::{Layout, Numbers, Tensor};
-use lang::eval::Value;
+use lang::eval::{Number, Value};
 use lang::prim::Scalar;
 
+/// The numbers of the evaluator in which a program of either precision runs.
+pub trait Real: Number {
+    fn new(x: f64) -> Self;
+    fn numbers(xs: Vec<Self>) -> Numbers;
+}
+
+impl Real for f64 {
+    fn new(x: f64) -> f64 {
+        x
+    }
+    fn numbers(xs: Vec<f64>) -> Numbers {
+        Numbers::Real(xs)
+    }
+}
+
+impl Real for f32 {
+    fn new(x: f64) -> f32 {
+        x as f32
+    }
+    fn numbers(xs: Vec<f32>) -> Numbers {
+        Numbers::Single(xs)
+    }
+}
+
 /// The value whose leaves these are.
-pub fn to_value(layout: &Layout, leaves: &[Tensor]) -> Value<f64> {
+pub fn to_value<N: Real>(layout: &Layout, leaves: &[Tensor]) -> Value<N> {
     build(layout, leaves, 0, 0)
 }
 
 /// The element `at` (counted through the `depth` outer dimensions) of the leaves of a layout.
-fn build(layout: &Layout, leaves: &[Tensor], depth: usize, at: usize) -> Value<f64> {
+fn build<N: Real>(layout: &Layout, leaves: &[Tensor], depth: usize, at: usize) -> Value<N> {
     match layout {
         Layout::Scalar(_) => match &leaves[0].data {
-            Numbers::Real(xs) => Value::Real(xs[at]),
+            Numbers::Real(xs) => Value::Real(N::new(xs[at])),
+            Numbers::Single(xs) => Value::Real(N::new(xs[at].into())),
             Numbers::Int(xs) => Value::Int(xs[at]),
             Numbers::Bool(xs) => Value::Bool(xs[at]),
         },
@@ -47,14 +72,12 @@ fn build(layout: &Layout, leaves: &[Tensor], depth: usize, at: usize) -> Value<f
     }
 }
 
-/// A payload that is not meant; where a number must stand it is 0.
-static UNREAD: Value<f64> = Value::Unread;
-
-fn or_unread<T: Default>(v: &Value<f64>, x: Option<T>) -> Option<T> {
-    x.or_else(|| matches!(v, Value::Unread).then(T::default))
+/// What must stand where a payload is not meant is 0.
+fn or_unread<N, T>(v: &Value<N>, x: Option<T>, zero: T) -> Option<T> {
+    x.or_else(|| matches!(v, Value::Unread).then_some(zero))
 }
 
-fn component(v: &Value<f64>, i: usize) -> Option<&Value<f64>> {
+fn component<N: Real>(v: &Value<N>, i: usize) -> Option<&Value<N>> {
     match v {
         Value::Unread => Some(v),
         v => v.as_tuple()?.get(i),
@@ -86,6 +109,7 @@ pub fn canonical(layout: &Layout, leaves: &mut [Tensor]) {
                         let range = i * each..(i + 1) * each;
                         match &mut leaf.data {
                             Numbers::Real(xs) => xs[range].fill(0.0),
+                            Numbers::Single(xs) => xs[range].fill(0.0),
                             Numbers::Int(xs) => xs[range].fill(0),
                             Numbers::Bool(xs) => xs[range].fill(false),
                         }
@@ -98,21 +122,31 @@ pub fn canonical(layout: &Layout, leaves: &mut [Tensor]) {
 }
 
 /// The leaves of a value; None where it is not of that layout.
-pub fn to_leaves(layout: &Layout, value: &Value<f64>) -> Option<Vec<Tensor>> {
+pub fn to_leaves<N: Real>(layout: &Layout, value: &Value<N>) -> Option<Vec<Tensor>> {
     let mut out = vec![];
-    take(layout, &[value], vec![], &mut out)?;
+    take(layout, &[value], vec![], &Value::Unread, &mut out)?;
     Some(out)
 }
 
-/// Takes apart the elements of an array with the given outer shape, all of one layout.
-fn take(layout: &Layout, values: &[&Value<f64>], shape: Vec<usize>, out: &mut Vec<Tensor>) -> Option<()> {
+/// Takes apart the elements of an array with the given outer shape, all of one layout; `unread` stands for payloads that are not meant.
+fn take<N: Real>(
+    layout: &Layout,
+    values: &[&Value<N>],
+    shape: Vec<usize>,
+    unread: &Value<N>,
+    out: &mut Vec<Tensor>,
+) -> Option<()> {
     match layout {
         Layout::Scalar(s) => {
             let all = values.iter();
             let data = match s {
-                Scalar::Real => Numbers::Real(all.map(|v| or_unread(v, v.as_real())).collect::<Option<_>>()?),
-                Scalar::Int => Numbers::Int(all.map(|v| or_unread(v, v.as_int())).collect::<Option<_>>()?),
-                Scalar::Bool => Numbers::Bool(all.map(|v| or_unread(v, v.as_bool())).collect::<Option<_>>()?),
+                Scalar::Real => {
+                    N::numbers(all.map(|v| or_unread(v, v.as_real(), N::zero())).collect::<Option<_>>()?)
+                }
+                Scalar::Int => Numbers::Int(all.map(|v| or_unread(v, v.as_int(), 0)).collect::<Option<_>>()?),
+                Scalar::Bool => {
+                    Numbers::Bool(all.map(|v| or_unread(v, v.as_bool(), false)).collect::<Option<_>>()?)
+                }
             };
             out.push(Tensor { shape, data });
         }
@@ -120,40 +154,40 @@ fn take(layout: &Layout, values: &[&Value<f64>], shape: Vec<usize>, out: &mut Ve
             let parts = layout.parts();
             for (i, t) in parts.into_iter().enumerate() {
                 let column: Option<Vec<_>> = values.iter().map(|v| component(v, i)).collect();
-                take(t, &column?, shape.clone(), out)?;
+                take(t, &column?, shape.clone(), unread, out)?;
             }
         }
         Layout::Sum(_) => {
             let tags: Option<Vec<_>> = values.iter().map(|v| component(v, 0)).collect();
             let tags = tags?;
-            take(&Layout::Scalar(Scalar::Int), &tags, shape.clone(), out)?;
+            take(&Layout::Scalar(Scalar::Int), &tags, shape.clone(), unread, out)?;
             for (i, t) in layout.parts().into_iter().enumerate() {
                 let mut column = vec![];
                 for (v, tag) in values.iter().zip(&tags) {
                     let meant = tag.as_int() == Some(i as i64);
-                    column.push(if meant { component(v, i + 1)? } else { &UNREAD });
+                    column.push(if meant { component(v, i + 1)? } else { unread });
                 }
-                take(t, &column, shape.clone(), out)?;
+                take(t, &column, shape.clone(), unread, out)?;
             }
         }
         Layout::Array(n, t) => {
             let known = values.iter().filter(|v| !matches!(v, Value::Unread));
-            let rows: Vec<&[Value<f64>]> = known.map(|v| v.as_array()).collect::<Option<_>>()?;
+            let rows: Vec<&[Value<N>]> = known.map(|v| v.as_array()).collect::<Option<_>>()?;
             // With no row there is nothing to see: the size is told if it is a constant.
             let length = rows.first().map_or(n.as_constant().unwrap_or(0).max(0) as usize, |r| r.len());
             if rows.iter().any(|r| r.len() != length) {
                 return None;
             }
-            let unread = vec![&UNREAD; length];
-            let mut elements: Vec<&Value<f64>> = vec![];
+            let none = vec![unread; length];
+            let mut elements: Vec<&Value<N>> = vec![];
             for v in values {
                 match v.as_array() {
                     Some(row) => elements.extend(row),
-                    None => elements.extend(&unread),
+                    None => elements.extend(&none),
                 }
             }
             let shape = shape.into_iter().chain([length]).collect();
-            take(t, &elements, shape, out)?;
+            take(t, &elements, shape, unread, out)?;
         }
     }
     Some(())

@@ -215,12 +215,25 @@ pub unsafe extern "C" fn adc_parallel_for(
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adc_argsort_real(keys: *const f64, perm: *mut i64, n: i64) -> i64 {
     // SAFETY: argsort passes positions below n.
+    unsafe { argsort(perm, n, |a, b| before(*keys.wrapping_add(a as usize), *keys.wrapping_add(b as usize))) }
+}
+
+/// As [`adc_argsort_real`], for reals of single precision.
+///
+/// # Safety
+/// As [`adc_argsort_real`].
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn adc_argsort_single(keys: *const f32, perm: *mut i64, n: i64) -> i64 {
+    // SAFETY: argsort passes positions below n.
     unsafe {
-        argsort(perm, n, |a, b| {
-            let (x, y) = (*keys.wrapping_add(a as usize), *keys.wrapping_add(b as usize));
-            x < y || (y.is_nan() && !x.is_nan())
-        })
+        let key = |k: i64| f64::from(*keys.wrapping_add(k as usize));
+        argsort(perm, n, |a, b| before(key(a), key(b)))
     }
+}
+
+/// The order of keys: NaN after everything else.
+fn before(x: f64, y: f64) -> bool {
+    x < y || (y.is_nan() && !x.is_nan())
 }
 
 /// As [`adc_argsort_real`], for ints.
@@ -288,6 +301,14 @@ unsafe fn argsort(perm: *mut i64, n: i64, less: impl Fn(i64, i64) -> bool) -> i6
 #[unsafe(no_mangle)]
 pub extern "C" fn adc_powi(x: f64, k: i64) -> f64 {
     special_fn::powi(x, k)
+}
+#[unsafe(no_mangle)]
+pub extern "C" fn adc_powif(x: f32, k: i64) -> f32 {
+    special_fn::powi(x, k)
+}
+#[unsafe(no_mangle)]
+pub extern "C" fn adc_normal_of_bits(word: i64) -> f64 {
+    special_fn::normal_of_bits(word)
 }
 #[unsafe(no_mangle)]
 pub extern "C" fn adc_digamma(x: f64) -> f64 {

@@ -31,7 +31,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
 
     fn stored(&self, elem: Scalar) -> VectorType<'c> {
         match elem {
-            Scalar::Real => self.g.u.f64.vec_type(self.width),
+            Scalar::Real => self.g.u.real.vec_type(self.width),
             Scalar::Int => self.g.u.i64.vec_type(self.width),
             Scalar::Bool => self.g.u.i8.vec_type(self.width),
         }
@@ -281,12 +281,12 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
             }
             // Lanes may meet in one element: one after the other. x + −0.0 is x.
             At::Apart(ptr, offsets) => {
-                let nothing = vec![self.g.u.f64.const_float(-0.0); self.width as usize];
+                let nothing = vec![self.g.u.real.const_float(-0.0); self.width as usize];
                 let v = self.masked(v, VectorType::const_vector(&nothing))?;
                 for (k, offset) in offsets.into_iter().enumerate() {
                     let x = self.extract(v, k as u32)?.into_float_value();
                     let one = self.element(Scalar::Real, ptr, offset)?;
-                    let old = self.g.b.build_load(self.g.u.f64, one, "old")?.into_float_value();
+                    let old = self.g.b.build_load(self.g.u.real, one, "old")?.into_float_value();
                     let sum = self.g.b.build_float_add(old, x, "sum")?;
                     self.g.b.build_store(one, sum)?;
                 }
@@ -344,7 +344,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
         for buf in bufs {
             let mut dims = self.g.at(*buf)?.dims.clone();
             dims.push(self.g.int(i64::from(self.register)));
-            let bytes = self.g.bytes(8, &dims)?;
+            let bytes = self.g.bytes(self.g.size_of(Scalar::Real), &dims)?;
             let copy = self.g.arena_alloc(bytes)?;
             self.g.b.build_memset(copy, 32, self.g.u.i8.const_zero(), bytes)?;
             self.copies.insert(*buf, copy);
@@ -356,7 +356,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
     pub(super) fn close_copies(&mut self) -> Result<()> {
         let mut copies: Vec<_> = self.copies.iter().map(|(b, p)| (*b, *p)).collect();
         copies.sort_by_key(|(b, _)| *b);
-        let register = self.g.u.f64.vec_type(self.register);
+        let register = self.g.u.real.vec_type(self.register);
         for (buf, copy) in copies {
             let (count, ptr) = (self.g.elements(buf)?, self.g.at(buf)?.ptr);
             self.over(count, |lanes, e| {
@@ -364,7 +364,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
                 let at = lanes.element(Scalar::Real, copy, at)?;
                 let one = lanes.g.b.build_load(register, at, "")?.into_vector_value();
                 let target = lanes.element(Scalar::Real, ptr, e)?;
-                let old = lanes.g.b.build_load(lanes.g.u.f64.as_basic_type_enum(), target, "old")?;
+                let old = lanes.g.b.build_load(lanes.g.u.real.as_basic_type_enum(), target, "old")?;
                 let mut total: BasicValueEnum = lanes.extract(one, 0)?;
                 for k in 1..lanes.register {
                     let x = lanes.extract(one, k)?.into_float_value();

@@ -54,7 +54,7 @@ impl<'u, 'c> Gen<'u, 'c> {
             Ok(v) => v,
             Err(why) => return crate::malformed(format!("a loop in lanes: {why}")),
         };
-        let register = self.u.cpu.lanes();
+        let register = self.u.lanes();
         let width = width::lanes(f, &varying, register);
         let shared = shared_accumulators(f, &varying);
         let mut lanes = Lanes {
@@ -86,7 +86,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
 
     fn vector_of(&self, s: Scalar) -> VectorType<'c> {
         match s {
-            Scalar::Real => self.g.u.f64.vec_type(self.width),
+            Scalar::Real => self.g.u.real.vec_type(self.width),
             Scalar::Int => self.g.u.i64.vec_type(self.width),
             Scalar::Bool => self.g.u.i1.vec_type(self.width),
         }

@@ -178,8 +178,13 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
                 let all = vec![this.g.int(k); this.width as usize];
                 VectorType::const_vector(&all)
             },
+            real_constant: &|x| {
+                let all = vec![this.g.u.real.const_float(x); this.width as usize];
+                VectorType::const_vector(&all)
+            },
             real_type: reals,
             int_type: ints,
+            bits_type: this.g.u.bits().vec_type(this.width),
         };
         let value = self.g.arith(op, &operands, FastMathFlags::empty())?;
         self.vals.insert(dst, Lane::Dense(value.into_vector_value()));
@@ -229,7 +234,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
             && k.unsigned_abs() <= crate::math::UNROLLED_POWER
         {
             let x = self.vector(args[0])?;
-            let ones = vec![self.g.u.f64.const_float(1.0); self.width as usize];
+            let ones = vec![self.g.u.real.const_float(1.0); self.width as usize];
             let one = VectorType::const_vector(&ones);
             return Ok(self.g.constant_power(x, one, *k)?.into_vector_value());
         }
@@ -259,15 +264,14 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
             }
             return self.joined(parts);
         }
-        let f = self.g.u.math_function(m);
         let mut out = self.vector_of(Scalar::Real).get_poison();
         for k in 0..self.width {
             let mut operands = vec![];
             for v in &vectors {
-                operands.push(self.extract(*v, k)?.into());
+                operands.push(self.extract(*v, k)?);
             }
-            let call = self.g.b.build_call(f, &operands, "")?;
-            out = self.insert(out, call.try_as_basic_value().unwrap_basic(), k)?;
+            let (_, value) = self.g.call_math(m, operands)?;
+            out = self.insert(out, value, k)?;
         }
         Ok(out)
     }

@@ -7,6 +7,8 @@ use lang::loops::{Block, For, Op, Operand, Stmt, walk};
 /// Vector registers, some kept for constants and addresses.
 const REGISTERS: usize = 12;
 const MOST: usize = 8;
+/// A mask is the bits of an int.
+const MOST_LANES: u32 = 64;
 
 pub(super) fn lanes(f: &For, v: &Varying, register: u32) -> u32 {
     let mut most = 1;
@@ -17,7 +19,8 @@ pub(super) fn lanes(f: &For, v: &Varying, register: u32) -> u32 {
             || matches!(s, Stmt::Let { op: Op::Math(_), dst, .. } if v.has(Operand::Val(*dst)));
     });
     let room = if heavy { 1 } else { REGISTERS / most };
-    let registers = [8, 4, 2, 1].into_iter().find(|k| *k <= room.min(MOST)).unwrap_or(1);
+    let most = room.min(MOST).min((MOST_LANES / register) as usize);
+    let registers = [8, 4, 2, 1].into_iter().find(|k| *k <= most).unwrap_or(1);
     register * registers as u32
 }
 

@@ -1,6 +1,7 @@
 //! What the evaluator needs of numbers.
 
 use crate::core::Lit;
+use crate::precision::Precision;
 use crate::prim::Prim;
 use std::cmp::Ordering;
 
@@ -21,7 +22,7 @@ pub enum Answer<N> {
     Expand,
 }
 
-/// A model of the reals to evaluate in. f64 is the language's own; exact rationals stop at the first operation they cannot do.
+/// A model of the reals to evaluate in. f64 and f32 are the language's own, by its precision; exact rationals stop at the first operation they cannot do.
 pub trait Number: Clone + std::fmt::Debug + Send + Sync + 'static {
     /// The number that a double is, if this type has it.
     fn of(x: f64) -> Option<Self>;
@@ -79,10 +80,44 @@ impl Number for f64 {
     }
 }
 
-impl Atom<f64> {
+/// Singles: every operation is rounded.
+impl Number for f32 {
+    fn of(x: f64) -> Option<f32> {
+        Some(x as f32)
+    }
+    fn zero() -> f32 {
+        0.0
+    }
+    fn plus(&self, other: &f32) -> f32 {
+        self + other
+    }
+    fn times(&self, other: &f32) -> f32 {
+        self * other
+    }
+    fn prim(p: Prim, args: &[Atom<f32>]) -> Answer<f32> {
+        let args: Vec<Lit> = args.iter().map(Atom::lit).collect();
+        match p.value(&args, Precision::Single) {
+            Some(Lit::Real(x)) => Answer::Value(Atom::Real(x as f32)),
+            Some(Lit::Int(k)) => Answer::Value(Atom::Int(k)),
+            Some(Lit::Bool(b)) => Answer::Value(Atom::Bool(b)),
+            None => Answer::Expand,
+        }
+    }
+    fn order(&self, other: &f32) -> Ordering {
+        self.to_f64().order(&other.to_f64())
+    }
+    fn is_nan(&self) -> bool {
+        f32::is_nan(*self)
+    }
+    fn to_f64(&self) -> f64 {
+        f64::from(*self)
+    }
+}
+
+impl<N: Number> Atom<N> {
     pub fn lit(&self) -> Lit {
         match self {
-            Atom::Real(x) => Lit::Real(*x),
+            Atom::Real(x) => Lit::Real(x.to_f64()),
             Atom::Int(k) => Lit::Int(*k),
             Atom::Bool(b) => Lit::Bool(*b),
         }

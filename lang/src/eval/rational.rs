@@ -4,7 +4,8 @@
 use super::number::{Answer, Atom, Number};
 use crate::core::Lit;
 use crate::loops::{Math, Op};
-use crate::prim::{Lowering, Prim, Scalar};
+use crate::precision::Precision;
+use crate::prim::{Lowering, Prim, Scalar, uniform_of_bits};
 use num_bigint::BigInt;
 use num_rational::BigRational;
 use num_traits::{One, Signed, ToPrimitive, Zero};
@@ -103,6 +104,7 @@ fn machine(op: Op, args: &[Atom<BigRational>]) -> Option<Atom<BigRational>> {
             let edge = if whole.is_negative() { i64::MIN } else { i64::MAX };
             Some(Atom::Int(whole.to_i64().unwrap_or(edge)))
         }
+        Op::Uniform => BigRational::from_float(uniform_of_bits(int(0)?, Precision::Double)).and_then(value),
         Op::Select => match args.first()? {
             Atom::Bool(c) => args.get(if *c { 1 } else { 2 }).cloned(),
             Atom::Real(_) | Atom::Int(_) => None,

@@ -4,7 +4,8 @@
 use super::*;
 use crate::core::Lit;
 use crate::prim::{
-    Lowering, Prim, cmath, digamma, floor_div, floor_mod, normal_quantile, polygamma, powi, trigamma,
+    Lowering, Prim, cmath, digamma, floor_div, floor_mod, normal_of_bits, normal_quantile, polygamma, powi,
+    trigamma, uniform_of_bits,
 };
 use std::collections::HashMap;
 use std::sync::OnceLock;
@@ -182,7 +183,7 @@ impl<'a> Machine<'a, '_> {
     fn value(&self, o: Operand) -> Result<Lit, Stop> {
         match o {
             Operand::Val(v) => self.vals[v.0 as usize].map_or_else(|| bug(format!("{v:?} has no value")), Ok),
-            Operand::Real(x) => Ok(Lit::Real(x)),
+            Operand::Real(x) => Ok(Lit::Real(self.p.precision.round(x))),
             Operand::Int(k) => Ok(Lit::Int(k)),
             Operand::Bool(b) => Ok(Lit::Bool(b)),
         }
@@ -330,7 +331,8 @@ impl<'a> Machine<'a, '_> {
             Stmt::Let { dst, op, args } => {
                 self.run.cost += cost(*op);
                 let args = args.iter().map(|a| self.value(*a)).collect::<Result<Vec<_>, _>>()?;
-                let x = apply(*op, &args).map_or_else(|| bug(format!("{op:?} at {args:?}")), Ok)?;
+                let x = apply(*op, &args, self.p.precision)
+                    .map_or_else(|| bug(format!("{op:?} at {args:?}")), Ok)?;
                 self.set(*dst, x);
             }
             Stmt::Load { dst, buf, index } => {
@@ -349,8 +351,8 @@ impl<'a> Machine<'a, '_> {
                 self.run.cost += 2 + cost(Op::FAdd);
                 let ((of, at), x) = (self.at(*buf, index)?, self.value(*value)?);
                 let old = self.buf(of)?.get(at);
-                let sum =
-                    apply(Op::FAdd, &[old, x]).map_or_else(|| bug("+= on another type than real"), Ok)?;
+                let sum = apply(Op::FAdd, &[old, x], self.p.precision)
+                    .map_or_else(|| bug("+= on another type than real"), Ok)?;
                 self.buf(of)?.set(at, sum)?;
             }
             Stmt::Alloc { buf } => self.alloc(*buf)?,
@@ -499,8 +501,17 @@ pub fn cost(op: Op) -> u64 {
     COSTS.get_or_init(|| rows().collect()).get(&op).copied().unwrap_or(1)
 }
 
-/// The value of an operation; None when the arguments are not of its types.
-pub fn apply(op: Op, args: &[Lit]) -> Option<Lit> {
+/// The value of an operation on reals of a precision; None when the arguments are not of its types. Sums, products, quotients and roots of
+/// singles are rounded first to doubles and then to singles, which is as good as once: a double has more than twice the digits.
+pub fn apply(op: Op, args: &[Lit], precision: Precision) -> Option<Lit> {
+    Some(match exact_or_double(op, args, precision)? {
+        Lit::Real(x) => Lit::Real(precision.round(x)),
+        other @ (Lit::Int(_) | Lit::Bool(_)) => other,
+    })
+}
+
+/// The value before it is rounded to the precision.
+fn exact_or_double(op: Op, args: &[Lit], precision: Precision) -> Option<Lit> {
     use Lit::*;
     Some(match (op, args) {
         (Op::FAdd, [Real(x), Real(y)]) => Real(x + y),
@@ -536,12 +547,13 @@ pub fn apply(op: Op, args: &[Lit]) -> Option<Lit> {
         (Op::BOr, [Bool(a), Bool(b)]) => Bool(*a || *b),
         (Op::BNot, [Bool(a)]) => Bool(!a),
         (Op::BEq, [Bool(a), Bool(b)]) => Bool(a == b),
-        (Op::IToF, [Int(k)]) => Real(*k as f64),
+        (Op::IToF, [Int(k)]) => Real(precision.of_int(*k)),
         (Op::FToI, [Real(x)]) => Int(*x as i64),
-        (Op::FBits, [Real(x)]) => Int(x.to_bits() as i64),
-        (Op::IBits, [Int(k)]) => Real(f64::from_bits(*k as u64)),
+        (Op::FBits, [Real(x)]) => Int(precision.bits(*x)),
+        (Op::IBits, [Int(k)]) => Real(precision.of_bits(*k)),
+        (Op::Uniform, [Int(word)]) => Real(uniform_of_bits(*word, precision)),
         (Op::Select, [Bool(c), t, s]) => *if *c { t } else { s },
-        (Op::Math(m), args) => return math(m, args),
+        (Op::Math(m), args) => return math(m, args, precision),
         (
             Op::FAdd
             | Op::FSub
@@ -580,13 +592,14 @@ pub fn apply(op: Op, args: &[Lit]) -> Option<Lit> {
             | Op::FToI
             | Op::FBits
             | Op::IBits
+            | Op::Uniform
             | Op::Select,
             _,
         ) => return None,
     })
 }
 
-fn math(m: Math, args: &[Lit]) -> Option<Lit> {
+fn math(m: Math, args: &[Lit], precision: Precision) -> Option<Lit> {
     let one = |f: fn(f64) -> f64| match args {
         [Lit::Real(x)] => Some(Lit::Real(f(*x))),
         _ => None,
@@ -619,7 +632,10 @@ fn math(m: Math, args: &[Lit]) -> Option<Lit> {
         Math::Hypot => two(|x, y| cmath::hypot(x, y)),
         Math::Pow => two(|x, y| cmath::pow(x, y)),
         Math::PowInt => match args {
-            [Lit::Real(x), Lit::Int(k)] => Some(Lit::Real(powi(*x, *k))),
+            [Lit::Real(x), Lit::Int(k)] => Some(Lit::Real(match precision {
+                Precision::Double => powi(*x, *k),
+                Precision::Single => powi(*x as f32, *k).into(),
+            })),
             _ => None,
         },
         Math::Log2 => one(|x| cmath::log2(x)),
@@ -629,6 +645,10 @@ fn math(m: Math, args: &[Lit]) -> Option<Lit> {
         Math::NormalQuantile => one(normal_quantile),
         Math::Polygamma => match args {
             [Lit::Int(m), Lit::Real(x)] => Some(Lit::Real(polygamma(*m, *x))),
+            _ => None,
+        },
+        Math::NormalOfBits => match args {
+            [Lit::Int(word)] => Some(Lit::Real(normal_of_bits(*word))),
             _ => None,
         },
     }

@@ -26,6 +26,7 @@ pub mod walk;
 
 use crate::diag::{Failure, Site};
 use crate::name::Name;
+use crate::precision::Precision;
 use crate::prim::Scalar;
 use std::collections::BTreeMap;
 
@@ -44,7 +45,7 @@ pub enum Operand {
     Bool(bool),
 }
 
-/// Scalar operations. Reals are IEEE doubles (comparisons ordered: false on NaN, except FNe), ints wrap at 64 bits.
+/// Scalar operations. Reals are IEEE numbers of the procedure's precision (comparisons ordered: false on NaN, except FNe), ints wrap at 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Op {
     FAdd,
@@ -90,16 +91,19 @@ pub enum Op {
     IToF,
     /// real to int, truncating and saturating; NaN to 0 (as Rust's `as`).
     FToI,
-    /// The bits of a real as an int, and back.
+    /// The bits of a real as an int (a single's are its low 32), and back.
     FBits,
     IBits,
+    /// A word of random bits as a real u, 0 ≤ u < 1: its high bits, as many as a real has, as a binary fraction.
+    Uniform,
     /// Select(c, t, s): t if c else s; any scalar type.
     Select,
     /// Math functions of the C library or of `runtime`.
     Math(Math),
 }
 
-/// Math functions: by their C names, except where noted.
+/// Math functions: by their C names, except where noted. In single precision each is the double function, rounded; only PowInt multiplies
+/// singles.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Math {
     Exp,
@@ -137,6 +141,8 @@ pub enum Math {
     Polygamma,
     /// The z below which a standard normal variable lies with probability p: `lang::prim::normal_quantile`; not a C function.
     NormalQuantile,
+    /// A word of random bits as a number of the standard normal distribution: `lang::prim::normal_of_bits`; not a C function.
+    NormalOfBits,
 }
 
 #[derive(Clone, PartialEq, Debug)]
@@ -344,6 +350,8 @@ pub enum Param {
 #[derive(Clone, PartialEq, Debug)]
 pub struct Proc {
     pub name: Name,
+    /// Of all its reals; its callees have the same.
+    pub precision: Precision,
     pub params: Vec<Param>,
     pub body: Block,
     /// By [`Val`] number: its type and a name for people.
@@ -375,6 +383,7 @@ impl Proc {
     pub fn new(name: impl Into<Name>) -> Proc {
         Proc {
             name: name.into(),
+            precision: Precision::default(),
             params: vec![],
             body: vec![],
             vals: vec![],

@@ -121,8 +121,7 @@ impl<'a> Printer<'a> {
             Operand::Val(v) => {
                 self.texts.get(&v).cloned().unwrap_or_else(|| (self.vals[v.0 as usize].clone(), Level::Atom))
             }
-            // {:?} is the shortest text that reads back as the same number.
-            Operand::Real(x) => (format!("{x:?}"), if x < 0.0 { Level::Sum } else { Level::Atom }),
+            Operand::Real(x) => (self.p.precision.show(x), if x < 0.0 { Level::Sum } else { Level::Atom }),
             Operand::Int(k) => (k.to_string(), if k < 0 { Level::Sum } else { Level::Atom }),
             Operand::Bool(b) => (b.to_string(), Level::Atom),
         }
@@ -177,6 +176,7 @@ impl<'a> Printer<'a> {
             Op::FToI => call("int"),
             Op::FBits => call("bits"),
             Op::IBits => call("from_bits"),
+            Op::Uniform => call("uniform"),
             Op::Select => call("select"),
             Op::Math(m) => call(&format!("{m:?}").to_lowercase()),
         }

@@ -70,7 +70,7 @@ pub fn result_type(op: Op, args: &[Scalar]) -> Option<Scalar> {
         Op::BNot => (&[Bool], Bool),
         Op::IToF => (&[Int], Real),
         Op::FToI | Op::FBits => (&[Real], Int),
-        Op::IBits => (&[Int], Real),
+        Op::IBits | Op::Uniform => (&[Int], Real),
         Op::Select => match args {
             [Bool, t, s] if t == s => return Some(*t),
             _ => return None,
@@ -103,6 +103,7 @@ pub fn result_type(op: Op, args: &[Scalar]) -> Option<Scalar> {
             Math::Atan2 | Math::Hypot | Math::Pow => (&[Real, Real], Real),
             Math::PowInt => (&[Real, Int], Real),
             Math::Polygamma => (&[Int, Real], Real),
+            Math::NormalOfBits => (&[Int], Real),
         },
     };
     (args == want).then_some(result)

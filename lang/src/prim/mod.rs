@@ -8,6 +8,7 @@
 
 use crate::core::{Lit, Tm};
 use crate::loops::Op;
+use crate::precision::Precision;
 
 /// A scalar type.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -24,7 +25,7 @@ pub struct Row {
     pub name: &'static str,
     pub args: &'static [Scalar],
     pub result: Scalar,
-    /// The reference value. Never panics.
+    /// The reference value, in double precision. Never panics. (In single precision a primitive means what it is lowered to.)
     pub eval: fn(&[Lit]) -> Lit,
     pub derivative: Derivative,
     /// The arguments it is linear in when the others are held fixed.
@@ -118,8 +119,9 @@ mod special_fn;
 pub mod term;
 mod trig;
 
+pub use random::uniform_of_bits;
 pub use special_fn::{
-    digamma, floor_div, floor_mod, normal_quantile, polygamma, powi, random_bits, trigamma,
+    digamma, floor_div, floor_mod, normal_of_bits, normal_quantile, polygamma, powi, random_bits, trigamma,
 };
 
 prims! {
@@ -208,6 +210,8 @@ prims! {
     Polygamma = special::POLYGAMMA,
     NormalQuantile = special::NORMAL_QUANTILE,
     RandomBits = random::RANDOM_BITS,
+    UniformOfBits = random::UNIFORM_OF_BITS,
+    NormalOfBits = random::NORMAL_OF_BITS,
     RandomUniform = random::RANDOM_UNIFORM,
     RandomNormal = random::RANDOM_NORMAL,
 }
@@ -225,6 +229,18 @@ const INTS: (f64, f64) = (-20.0, 20.0);
 const TRUTHS: (f64, f64) = (0.0, 1.0);
 
 impl Prim {
+    /// The value at literals, in a precision. None in single precision where it is that of the row's expansion, every operation of which
+    /// is rounded.
+    pub fn value(self, args: &[Lit], precision: Precision) -> Option<Lit> {
+        let row = self.row();
+        let has_reals = row.result == Scalar::Real || row.args.contains(&Scalar::Real);
+        match (precision, &row.lowering) {
+            (Precision::Single, Lowering::Op(op)) => crate::loops::eval::apply(*op, args, precision),
+            (Precision::Single, Lowering::Expand(_)) if has_reals => None,
+            (Precision::Double | Precision::Single, _) => Some((row.eval)(args)),
+        }
+    }
+
     /// The primitive whose row has this `.ad` name and argument types.
     pub fn find(name: &str, args: &[Scalar]) -> Option<Prim> {
         Prim::ALL.iter().copied().find(|p| p.row().name == name && p.row().args == args)

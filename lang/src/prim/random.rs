@@ -3,12 +3,14 @@
 use super::Scalar::{Int, Real};
 use super::special_fn::{self, MIX, SPREAD};
 use super::term::{
-    add, bind, bit_xor, int as int_lit, int_add, int_mul, int_to_real, mul, normal_quantile, random_bits,
-    real as lit, shift_right,
+    bind, bit_xor, int as int_lit, int_add, int_mul, normal_of_bits, random_bits, shift_right,
+    uniform_of_bits as uniform,
 };
 use super::{Derivative, INTS, Lowering, NO_ALGEBRA, Prim, Row, int};
 use crate::core::{Lit, Tm};
+use crate::loops::{Math, Op};
 use crate::name::Supply;
+use crate::precision::Precision;
 use crate::types::Type;
 
 /// `special_fn`'s mixing, as a term: z ^ z >>> shift times a multiplier, twice, and once without.
@@ -22,13 +24,11 @@ fn mix(z: Tm, supply: &mut Supply) -> Tm {
     fold(z, s2, supply)
 }
 
-/// The high bits of a word, as a real: m > 0 of them.
-fn high_bits(word: i64, m: u32) -> f64 {
-    (word as u64 >> (64 - m)) as f64
+/// The high bits of a word as a binary fraction: as many as a real of this precision has.
+pub fn uniform_of_bits(word: i64, precision: Precision) -> f64 {
+    let m = precision.digits();
+    (word as u64 >> (64 - m)) as f64 / (1u64 << m) as f64
 }
-
-const TWO_TO_MINUS_52: f64 = f64::EPSILON;
-const TWO_TO_MINUS_53: f64 = f64::EPSILON / 2.0;
 
 pub const RANDOM_BITS: Row = Row {
     prim: Prim::RandomBits,
@@ -51,21 +51,49 @@ pub const RANDOM_BITS: Row = Row {
     doc: "64 random bits of a seed and a counter",
 };
 
+pub const UNIFORM_OF_BITS: Row = Row {
+    prim: Prim::UniformOfBits,
+    name: "uniform_of_bits",
+    args: &[Int],
+    result: Real,
+    eval: |x| Lit::Real(uniform_of_bits(int(x[0]), Precision::Double)),
+    derivative: Derivative::ByType,
+    linear_in: &[],
+    lowering: Lowering::Op(Op::Uniform),
+    cost: 3,
+    algebra: NO_ALGEBRA,
+    samples: &[INTS],
+    doc: "the high bits of a word as a real u, 0 <= u < 1: a multiple of 2^-53, of 2^-24 in single precision",
+};
+
+pub const NORMAL_OF_BITS: Row = Row {
+    prim: Prim::NormalOfBits,
+    name: "normal_of_bits",
+    args: &[Int],
+    result: Real,
+    eval: |x| Lit::Real(special_fn::normal_of_bits(int(x[0]))),
+    derivative: Derivative::ByType,
+    linear_in: &[],
+    lowering: Lowering::Op(Op::Math(Math::NormalOfBits)),
+    cost: 24,
+    algebra: NO_ALGEBRA,
+    samples: &[INTS],
+    doc: "a number of the standard normal distribution for a word of random bits",
+};
+
 pub const RANDOM_UNIFORM: Row = Row {
     prim: Prim::RandomUniform,
     name: "random_uniform",
     args: &[Int, Int],
     result: Real,
-    eval: |x| Lit::Real(high_bits(special_fn::random_bits(int(x[0]), int(x[1])), 53) * TWO_TO_MINUS_53),
+    eval: |x| Lit::Real(uniform_of_bits(special_fn::random_bits(int(x[0]), int(x[1])), Precision::Double)),
     derivative: Derivative::ByType,
     linear_in: &[],
-    lowering: Lowering::Expand(|x, _| {
-        mul(int_to_real(shift_right(random_bits(&x[0], &x[1]), int_lit(11))), lit(TWO_TO_MINUS_53))
-    }),
+    lowering: Lowering::Expand(|x, _| uniform(random_bits(&x[0], &x[1]))),
     cost: 31,
     algebra: NO_ALGEBRA,
     samples: &[INTS, INTS],
-    doc: "a random number, uniform in 0 <= u < 1, a multiple of 2^-53",
+    doc: "a random number, uniform in 0 <= u < 1, a multiple of 2^-53, of 2^-24 in single precision",
 };
 
 pub const RANDOM_NORMAL: Row = Row {
@@ -73,18 +101,10 @@ pub const RANDOM_NORMAL: Row = Row {
     name: "random_normal",
     args: &[Int, Int],
     result: Real,
-    eval: |x| {
-        Lit::Real(special_fn::normal_quantile(
-            (high_bits(special_fn::random_bits(int(x[0]), int(x[1])), 52) + 0.5) * TWO_TO_MINUS_52,
-        ))
-    },
+    eval: |x| Lit::Real(special_fn::normal_of_bits(special_fn::random_bits(int(x[0]), int(x[1])))),
     derivative: Derivative::ByType,
     linear_in: &[],
-    lowering: Lowering::Expand(|x, _| {
-        // Exact: an odd multiple of 2^-53, symmetric about ½ and never 0 or 1.
-        let bits = int_to_real(shift_right(random_bits(&x[0], &x[1]), int_lit(12)));
-        normal_quantile(mul(add(bits, lit(0.5)), lit(TWO_TO_MINUS_52)))
-    }),
+    lowering: Lowering::Expand(|x, _| normal_of_bits(random_bits(&x[0], &x[1]))),
     cost: 52,
     algebra: NO_ALGEBRA,
     samples: &[INTS, INTS],

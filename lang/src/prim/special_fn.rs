@@ -1,20 +1,23 @@
 //! Numeric functions that no C library has, with their algorithms. They are the meaning of their primitives, and compiled code
 //! calls these same lines: the file depends on nothing, so that the run-time library can include it as it is.
 
+use std::ops::{Div, Mul};
+
 /// x^k by binary powering: the squares x, x², x⁴, … that the bits of |k| ask for are multiplied from the lowest up; x^-k is 1 / x^k.
-/// x^0 is 1 for every x.
-pub fn powi(x: f64, k: i64) -> f64 {
+/// x^0 is 1 for every x. Every product is rounded to the precision of x.
+pub fn powi<R: Copy + From<f32> + Mul<Output = R> + Div<Output = R>>(x: R, k: i64) -> R {
+    let one = R::from(1.0);
     let mut rest = k.unsigned_abs();
     let mut square = x;
-    let mut product = 1.0;
+    let mut product = one;
     while rest > 0 {
         if rest & 1 == 1 {
-            product *= square;
+            product = product * square;
         }
-        square *= square;
+        square = square * square;
         rest >>= 1;
     }
-    if k < 0 { 1.0 / product } else { product }
+    if k < 0 { one / product } else { product }
 }
 
 /// ⌊m / n⌋, 0 where n = 0; wraps at 64 bits.
@@ -298,6 +301,12 @@ pub fn random_bits(seed: i64, i: i64) -> i64 {
     let key = mix((seed as u64).wrapping_add(SPREAD as u64));
     let once = mix(key ^ (i as u64).wrapping_mul(SPREAD as u64));
     mix(once.wrapping_add(key)) as i64
+}
+
+/// A word of random bits as a number of the standard normal distribution: the quantile of the middle of one of 2^52 parts of the unit
+/// interval. That probability is exact, an odd multiple of 2^-53, symmetric about ½ and never 0 or 1.
+pub fn normal_of_bits(word: i64) -> f64 {
+    normal_quantile(((word as u64 >> 12) as f64 + 0.5) * f64::EPSILON)
 }
 
 /// 2^64 / golden ratio, to the nearest odd number.

@@ -31,7 +31,7 @@ impl Emitter<'_> {
                 Some(ev) => ev.clone(),
                 None => return Err(Error::bug(format!("{x:?} is not in scope at emission"))),
             },
-            Term::Lit(Lit::Real(x)) => Ev::Scalar(Operand::Real(*x)),
+            Term::Lit(Lit::Real(x)) => Ev::Scalar(Operand::Real(self.proc.precision.round(*x))),
             Term::Lit(Lit::Int(k)) => Ev::Scalar(Operand::Int(*k)),
             Term::Lit(Lit::Bool(b)) => Ev::Scalar(Operand::Bool(*b)),
             Term::Let(..) => self.with_spare(HashSet::new(), |e| {

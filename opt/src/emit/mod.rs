@@ -39,6 +39,7 @@ use lang::diag::{Failure, Site};
 use lang::leaves::leaves;
 use lang::loops::{Block, Buf, BufInfo, BufKind, For, Op, Operand, Parallel, Param, Proc, Stmt, Val, walk};
 use lang::name::{Name, Supply, Var};
+use lang::precision::Precision;
 use lang::prim::Scalar;
 use lang::size::Size;
 use lang::types::Type;
@@ -72,9 +73,9 @@ pub fn emit(normal: &Normal) -> Result<Proc, Error> {
     let mut failures = Failures::default();
     let mut callees = vec![];
     for def in program.defs.values() {
-        callees.push(procedure(def, true, &program, &names, &mut failures)?);
+        callees.push(procedure(def, true, &program, &names, normal.precision, &mut failures)?);
     }
-    let mut entry = procedure(&normal.entry, false, &program, &names, &mut failures)?;
+    let mut entry = procedure(&normal.entry, false, &program, &names, normal.precision, &mut failures)?;
     entry.callees = callees;
     entry.callees.iter_mut().for_each(|f| f.failures = failures.table.clone());
     entry.failures = failures.table;
@@ -87,12 +88,13 @@ fn procedure(
     called: bool,
     program: &Program,
     names: &[Name],
+    precision: Precision,
     failures: &mut Failures,
 ) -> Result<Proc, Error> {
     let mut e = Emitter {
         program,
         names,
-        proc: Proc::new(def.name.clone()),
+        proc: Proc { precision, ..Proc::new(def.name.clone()) },
         depth: None,
         blocks: vec![vec![]],
         vars: HashMap::new(),

@@ -36,7 +36,7 @@ impl Normaliser<'_> {
                 }
             }),
             Term::Lit(Lit::Int(k)) => Ok(V::int(*k)),
-            Term::Lit(Lit::Real(_)) => Ok(V::Atom(t.clone(), Type::Real)),
+            Term::Lit(Lit::Real(x)) => self.numeral(*x),
             Term::Lit(Lit::Bool(_)) => Ok(V::Atom(t.clone(), Type::Bool)),
             Term::Let(..) => {
                 // Long chains of lets are walked, not recursed into.
@@ -356,6 +356,14 @@ impl Normaliser<'_> {
         }
     }
 
+    /// A numeral in the precision of the program.
+    fn numeral(&self, x: f64) -> Result<V, Error> {
+        match self.precision.overflows(x) {
+            true => Err(Error::numeral_too_large(x, self.precision)),
+            false => Ok(V::real(self.precision.round(x))),
+        }
+    }
+
     pub(super) fn prim(&mut self, p: Prim, args: Vec<V>, name: &str) -> Result<V, Error> {
         // Ints: polynomials stay symbolic.
         let sizes: Option<Vec<Size>> = args.iter().map(V::as_size).collect();
@@ -374,8 +382,9 @@ impl Normaliser<'_> {
         let literals: Option<Vec<Lit>> = args.iter().map(V::literal).collect();
         if let Some(literals) = literals
             && matches!(p.row().lowering, Lowering::Op(_))
+            && let Some(value) = p.value(&literals, self.precision)
         {
-            return Ok(match (p.row().eval)(&literals) {
+            return Ok(match value {
                 Lit::Int(k) => V::int(k),
                 Lit::Real(x) => V::real(x),
                 Lit::Bool(b) => V::bool(b),

@@ -24,6 +24,7 @@ use crate::{Error, Normal};
 use lang::core::{Binder, Def, Program, Term, Tm, make};
 use lang::diag::{Failure, Site};
 use lang::name::{Name, Supply, Var};
+use lang::precision::Precision;
 use lang::prim::Prim;
 use lang::size::Size;
 use lang::target::{LBinder, Lin};
@@ -49,6 +50,8 @@ pub struct Normaliser<'p> {
     program: Program,
     calls: calls::Calls,
     derive: &'p Derive<'p>,
+    /// To which literals are rounded, and what is computed of them.
+    precision: Precision,
     counter: Cell<u32>,
     /// Lets of the regions being built, the innermost last.
     regions: Vec<Vec<Item>>,
@@ -87,11 +90,16 @@ pub const LET_LIMIT: usize = 1_000_000;
 pub const APPLICATION_LIMIT: usize = 1_000_000;
 
 /// The normal form of a definition whose parameters and result are first-order (or, for the result, hold linear maps).
-pub fn normalise(def: &Def, program: &Program, derive: &Derive) -> Result<Normal, Error> {
+pub fn normalise(
+    def: &Def,
+    program: &Program,
+    derive: &Derive,
+    precision: Precision,
+) -> Result<Normal, Error> {
     if !def.types.is_empty() {
         return Err(Error::unsupported("an entry point with type parameters"));
     }
-    let mut n = Normaliser::new(program, derive, def.supply.next);
+    let mut n = Normaliser::new(program, derive, precision, def.supply.next);
     let mut env = Env::default();
     for s in &def.sizes {
         n.types.insert(s.clone(), Type::Int);
@@ -113,15 +121,16 @@ pub fn normalise(def: &Def, program: &Program, derive: &Derive) -> Result<Normal
     let body = crate::prune::prune(&body);
     let callees = n.callees(&body);
     let entry = Def { params, result, body, supply: Supply { next: n.counter.get() }, ..def.clone() };
-    Ok(Normal { entry, callees })
+    Ok(Normal { entry, callees, precision })
 }
 
 impl<'p> Normaliser<'p> {
-    pub fn new(program: &Program, derive: &'p Derive<'p>, next: u32) -> Normaliser<'p> {
+    pub fn new(program: &Program, derive: &'p Derive<'p>, precision: Precision, next: u32) -> Normaliser<'p> {
         Normaliser {
             program: program.clone(),
             calls: calls::Calls::default(),
             derive,
+            precision,
             counter: Cell::new(next),
             regions: vec![],
             types: HashMap::new(),

@@ -4,6 +4,7 @@ use super::{Fact, Pass};
 use lang::core::Lit;
 use lang::loops::walk::{Subst, operands_mut, same};
 use lang::loops::*;
+use lang::precision::Precision;
 use std::collections::HashMap;
 
 pub const PASS: Pass = Pass {
@@ -14,7 +15,12 @@ pub const PASS: Pass = Pass {
     breaks: &[Fact::Numbered, Fact::Live, Fact::Marked],
     run: |p, options| {
         let body = std::mem::take(&mut p.body);
-        let mut f = Folder { fast_math: options.fast_math, defs: HashMap::new(), subst: Subst::default() };
+        let mut f = Folder {
+            precision: p.precision,
+            fast_math: options.fast_math,
+            defs: HashMap::new(),
+            subst: Subst::default(),
+        };
         let body = f.block(body);
         let subst = f.subst;
         p.body = body;
@@ -23,6 +29,7 @@ pub const PASS: Pass = Pass {
 };
 
 struct Folder {
+    precision: Precision,
     fast_math: bool,
     /// The operations that define the values so far.
     defs: HashMap<Val, (Op, Vec<Operand>)>,
@@ -172,7 +179,7 @@ impl Folder {
     fn simplify(&self, mut op: Op, mut args: Vec<Operand>) -> Equal {
         // Each step makes the term smaller or moves a negation outwards, so this ends.
         loop {
-            if let Some(x) = constant(op, &args) {
+            if let Some(x) = constant(op, &args, self.precision) {
                 return Equal::Operand(x);
             }
             match self.step(op, &args) {
@@ -250,7 +257,8 @@ impl Folder {
                 Some((Op::BNot, inner)) => op_of(Op::Select, &[inner[0], *e, *t]),
                 _ => None,
             },
-            (Op::FBits, [x]) => match self.def(*x) {
+            // A single has fewer bits than an int.
+            (Op::FBits, [x]) if self.precision == Precision::Double => match self.def(*x) {
                 Some((Op::IBits, inner)) => to(inner[0]),
                 _ => None,
             },
@@ -262,7 +270,7 @@ impl Folder {
 }
 
 /// The value at constant arguments. Not of math functions, whose last bits are the library's, and never a NaN, whose bits are the machine's.
-fn constant(op: Op, args: &[Operand]) -> Option<Operand> {
+fn constant(op: Op, args: &[Operand], precision: Precision) -> Option<Operand> {
     if matches!(op, Op::Math(_)) {
         return None;
     }
@@ -273,7 +281,7 @@ fn constant(op: Op, args: &[Operand]) -> Option<Operand> {
         Operand::Bool(b) => Some(Lit::Bool(*b)),
     };
     let args = args.iter().map(literal).collect::<Option<Vec<_>>>()?;
-    match eval::apply(op, &args)? {
+    match eval::apply(op, &args, precision)? {
         Lit::Real(x) if x.is_nan() => None,
         Lit::Real(x) => Some(Operand::Real(x)),
         Lit::Int(k) => Some(Operand::Int(k)),

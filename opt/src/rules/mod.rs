@@ -108,6 +108,12 @@ impl Match<'_> {
             Lit::Int(_) | Lit::Bool(_) => None,
         }
     }
+    /// 1/y for the literal that a metavariable stands for; None where it is not a normal number.
+    pub fn reciprocal(&self, var: &str) -> Option<f64> {
+        let precision = self.graph.analysis.precision;
+        let z = precision.round(1.0 / self.real(var)?);
+        precision.is_normal(z).then_some(z)
+    }
     pub fn int(&self, var: &str) -> Option<i64> {
         match self.literal(var)? {
             Lit::Int(k) => Some(k),

@@ -108,8 +108,9 @@ pub const ROWS: &[Row] = &[
         form: Form::One("(Div ?x ?y)", "(Mul ?x ?z)"),
         side: Side::Let("?z", "1/y; y is a literal power of two", |m| {
             let y = m.real("?y")?;
-            let exact = y.to_bits() << 12 == 0 && y.is_normal() && (1.0 / y).is_normal();
-            exact.then(|| Op::Real((1.0 / y).to_bits()))
+            let z = m.reciprocal("?y")?;
+            let exact = y.to_bits() << 12 == 0 && m.graph.analysis.precision.is_normal(y);
+            exact.then(|| Op::Real(z.to_bits()))
         }),
         law: "x/y = x·(1/y)",
         exactness: Bitwise,
@@ -229,10 +230,7 @@ pub const ROWS: &[Row] = &[
     Row {
         name: "div-literal",
         form: Form::One("(Div ?x ?y)", "(Mul ?x ?z)"),
-        side: Side::Let("?z", "1/y; y is a literal", |m| {
-            let z = 1.0 / m.real("?y")?;
-            z.is_normal().then(|| Op::Real(z.to_bits()))
-        }),
+        side: Side::Let("?z", "1/y; y is a literal", |m| Some(Op::Real(m.reciprocal("?y")?.to_bits()))),
         law: "x/y = x·(1/y)",
         exactness: Real,
     },

@@ -1,5 +1,5 @@
 //! Every row is applied to its own left side, by the e-graph and by hand, and both sides are evaluated on random operands: bitwise rows on
-//! ±0, ±∞, NaN and subnormals, the others on exact rationals where these have the value.
+//! ±0, ±∞, NaN and subnormals of both precisions, the others on exact rationals where these have the value.
 
 use super::*;
 use crate::simplify::facts::Tables;
@@ -8,6 +8,7 @@ use egg::{EGraph, RecExpr, Runner};
 use lang::core::{Binder, Program};
 use lang::eval::{LinValue, Number, Value};
 use lang::name::{Supply, Var};
+use lang::precision::Precision;
 use lang::size::Size;
 use lang::target::LBinder;
 use lang::types::Type;
@@ -23,7 +24,7 @@ impl Random {
         ((self.0 >> 33) % n as u64) as usize
     }
     fn real(&mut self, e: Exactness) -> f64 {
-        const HARD: [f64; 20] = [
+        const HARD: [f64; 28] = [
             0.0,
             -0.0,
             1.0,
@@ -44,6 +45,16 @@ impl Random {
             1e300,
             16.0,
             1e-300,
+            // The same of singles.
+            f32::MAX as f64,
+            f32::MIN_POSITIVE as f64,
+            1e-45,
+            -1e-40,
+            1e38,
+            1e-38,
+            // Powers of two, one of whose reciprocals is subnormal.
+            1.7014118346046923e38,
+            8.507059173023462e37,
         ];
         let quarters = (self.next(33) as f64 - 16.0) / 4.0;
         match e {
@@ -108,18 +119,27 @@ fn shape(p: &PatternAst<Node>, id: Id) -> Option<LType> {
 
 /// What a metavariable is in one draw: a leaf of the e-graph, and the value of its variable.
 struct Operands {
+    precision: Precision,
     tables: Tables,
     leaves: HashMap<egg::Var, Op>,
     vars: Vec<(Binder, Value<f64>)>,
     lins: Vec<(LBinder, LinValue<f64>)>,
 }
 
-fn draw(left: &PatternAst<Node>, length: usize, literal: bool, e: Exactness, r: &mut Random) -> Operands {
+fn draw(
+    left: &PatternAst<Node>,
+    length: usize,
+    literal: bool,
+    precision: Precision,
+    e: Exactness,
+    r: &mut Random,
+) -> Operands {
     let mut supply = Supply::default();
     let mut types = HashMap::new();
     let root = Id::from(left.len() - 1);
     assign(left, root, &shape(left, root).unwrap_or(LType::Real), length, &mut types);
-    let mut o = Operands { tables: Tables::default(), leaves: HashMap::new(), vars: vec![], lins: vec![] };
+    let mut o =
+        Operands { precision, tables: Tables::default(), leaves: HashMap::new(), vars: vec![], lins: vec![] };
     for n in left.iter() {
         let ENodeOrVar::Var(v) = n else { continue };
         if o.leaves.contains_key(v) {
@@ -140,7 +160,9 @@ fn draw(left: &PatternAst<Node>, length: usize, literal: bool, e: Exactness, r: 
             Op::Var(x.clone())
         };
         let leaf = match &name[1..2] {
-            "x" | "y" | "z" | "a" | "b" | "c" => scalar(Lit::Real(r.real(e)), Type::Real, &mut o),
+            "x" | "y" | "z" | "a" | "b" | "c" => {
+                scalar(Lit::Real(precision.round(r.real(e))), Type::Real, &mut o)
+            }
             "k" | "m" | "n" => {
                 let k = [0, 1, -1, 7, -12, i64::MAX, i64::MIN, 1 << 40][r.next(8)];
                 scalar(Lit::Int(k), Type::Int, &mut o)
@@ -264,17 +286,21 @@ fn all_rows() {
             let left: PatternAst<Node> = l.parse().unwrap();
             let right: PatternAst<Node> = right.parse().unwrap();
             let mut applied = 0;
-            for round in 0..200 {
-                let o = draw(&left, length, round % 2 == 1, row.exactness, &mut r);
+            for round in 0..400 {
+                let precision = if round % 4 < 2 { Precision::Double } else { Precision::Single };
+                let o = draw(&left, length, round % 2 == 1, precision, row.exactness, &mut r);
                 let Some((before, after, tables)) = sides(row, &left, &right, length, component, &o) else {
                     continue;
                 };
                 if applied == 0 {
-                    saturates(row, length, &before, &after, &tables);
+                    saturates(row, length, &before, &after, &tables, precision);
                 }
                 applied += 1;
                 let root = |e: &RecExpr<Node>| tree(e, Id::from(e.len() - 1), &tables);
-                holds(row, &root(&before), &root(&after), &o);
+                match precision {
+                    Precision::Double => holds::<f64>(row, &root(&before), &root(&after), &o, 1e-12),
+                    Precision::Single => holds::<f32>(row, &root(&before), &root(&after), &o, 1e-5),
+                }
             }
             if applied < 5 {
                 unused.push(l);
@@ -293,7 +319,7 @@ fn sides(
     component: usize,
     o: &Operands,
 ) -> Option<(RecExpr<Node>, RecExpr<Node>, Tables)> {
-    let mut graph: Graph = EGraph::new(Facts { tables: o.tables.clone() });
+    let mut graph: Graph = EGraph::new(Facts { tables: o.tables.clone(), precision: o.precision });
     let mut subst = Subst::with_capacity(4);
     for (v, op) in &o.leaves {
         let id = graph.add(Node::leaf(op.clone()));
@@ -315,9 +341,11 @@ fn saturates(
     before: &RecExpr<Node>,
     after: &RecExpr<Node>,
     tables: &Tables,
+    precision: Precision,
 ) {
     let rules = rewrites(row, length);
-    let mut graph: Graph = EGraph::new(Facts { tables: tables.clone() }).with_explanations_enabled();
+    let mut graph: Graph =
+        EGraph::new(Facts { tables: tables.clone(), precision }).with_explanations_enabled();
     graph.add_expr(before);
     let mut runner =
         Runner::<Node, Facts, ()>::new(Facts::default()).with_egraph(graph).with_iter_limit(2).run(&rules);
@@ -327,13 +355,14 @@ fn saturates(
     g.explain_equivalence(before, after).check_proof(&rules);
 }
 
-fn holds(row: &Row, before: &Tree, after: &Tree, o: &Operands) {
-    let (Some(a), Some(b)) = (value::<f64>(before, o), value::<f64>(after, o)) else {
+fn holds<N: Number>(row: &Row, before: &Tree, after: &Tree, o: &Operands, tolerance: f64) {
+    let (Some(a), Some(b)) = (value::<N>(before, o), value::<N>(after, o)) else {
         panic!("{}: {before:?} or {after:?} has no value", row.name)
     };
     let shown = || format!("{}: {before:?} and {after:?} at {:?} {:?}", row.name, o.vars, o.lins);
-    let bits = |a: &f64, b: &f64| a.to_bits() == b.to_bits() || (a.is_nan() && b.is_nan());
-    let close = |a: &f64, b: &f64| a.close(b, 1e-12, 1e-12);
+    // A double has every single, the sign of a zero among it.
+    let bits = |a: &N, b: &N| a.to_f64().to_bits() == b.to_f64().to_bits() || (a.is_nan() && b.is_nan());
+    let close = |a: &N, b: &N| a.close(b, tolerance, tolerance);
     // What may turn a number into another, or into none, is tested on the operands where it may not.
     match row.exactness {
         Exactness::Bitwise => assert!(equal(&a, &b, &bits, false), "{}", shown()),

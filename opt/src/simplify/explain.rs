@@ -36,7 +36,7 @@ const LARGEST: u64 = 400;
 /// The proofs of a simplification, in the order of the regions. Each is checked against the rules.
 pub fn explain(normal: &Normal, options: &Options) -> Vec<Proof> {
     lang::big_stack::run(|| {
-        let mut s = Simplifier::new(&normal.entry, &normal.callees(), options);
+        let mut s = Simplifier::new(&normal.entry, &normal.callees(), options, normal.precision);
         s.proofs = Some(vec![]);
         s.definition(&normal.entry);
         s.proofs.unwrap_or_default()

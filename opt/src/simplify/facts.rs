@@ -1,4 +1,4 @@
-//! What the e-graph knows of each class: its value when that is a literal (constant folding, by the rows' own `eval`), and the
+//! What the e-graph knows of each class: its value when that is a literal (constant folding), and the
 //! type when it is linear.
 
 use super::node::{Node, Op};
@@ -6,6 +6,7 @@ use egg::{Analysis, DidMerge, EGraph, ENodeOrVar, Id, PatternAst};
 use lang::core::Lit;
 use lang::diag::Site;
 use lang::name::Var;
+use lang::precision::Precision;
 use lang::size::Size;
 use lang::types::LType;
 use std::collections::HashMap;
@@ -55,6 +56,8 @@ impl Tables {
 #[derive(Default)]
 pub struct Facts {
     pub tables: Tables,
+    /// In which constants are folded.
+    pub precision: Precision,
 }
 
 #[derive(Debug, Clone)]
@@ -117,7 +120,7 @@ fn literal(graph: &Graph, node: &Node) -> Option<(Lit, Option<PatternAst<Node>>)
     let args: Option<Vec<Lit>> =
         node.children.iter().map(|c| graph[*c].data.lit.as_ref().map(|l| l.0)).collect();
     let args = args?;
-    let value = (p.row().eval)(&args);
+    let value = p.value(&args, graph.analysis.precision)?;
     // A NaN is left to the machine, which chooses its bits.
     if matches!(value, Lit::Real(x) if x.is_nan()) {
         return None;

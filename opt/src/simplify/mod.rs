@@ -28,6 +28,7 @@ use egg::Rewrite;
 use facts::{Facts, Tables};
 use lang::core::{Def, Program, Term, Tm};
 use lang::name::{Supply, Var};
+use lang::precision::Precision;
 use lang::size::Size;
 use lang::target::{LBinder, Lin, LinTerm};
 use lang::types::{LType, Type};
@@ -58,18 +59,20 @@ impl Default for Options {
 /// An equal entry point, and equal definitions that it calls, of no higher cost.
 pub fn simplify(normal: &Normal, options: &Options) -> Normal {
     let program = normal.callees();
+    let simple = |def: &Def| definition(def, &program, options, normal.precision);
     let callees = normal.callees.iter();
-    let callees = callees.map(|(name, def)| (name.clone(), Arc::new(definition(def, &program, options))));
-    Normal { entry: definition(&normal.entry, &program, options), callees: callees.collect() }
+    let callees = callees.map(|(name, def)| (name.clone(), Arc::new(simple(def))));
+    Normal { entry: simple(&normal.entry), callees: callees.collect(), precision: normal.precision }
 }
 
 /// An equal definition of no higher cost; the program has what it calls.
-pub fn definition(def: &Def, program: &Program, options: &Options) -> Def {
-    lang::big_stack::run(|| Simplifier::new(def, program, options).definition(def))
+pub fn definition(def: &Def, program: &Program, options: &Options, precision: Precision) -> Def {
+    lang::big_stack::run(|| Simplifier::new(def, program, options, precision).definition(def))
 }
 
 struct Simplifier<'o> {
     options: &'o Options,
+    precision: Precision,
     supply: Supply,
     scope: Scope,
     program: Program,
@@ -91,7 +94,7 @@ struct Simplifier<'o> {
 }
 
 impl Simplifier<'_> {
-    fn new<'o>(def: &Def, program: &Program, options: &'o Options) -> Simplifier<'o> {
+    fn new<'o>(def: &Def, program: &Program, options: &'o Options, precision: Precision) -> Simplifier<'o> {
         let mut binders = Binders::default();
         for n in &def.sizes {
             binders.scope.bind(n, &Type::Int);
@@ -104,6 +107,7 @@ impl Simplifier<'_> {
         binders.term(&def.body);
         Simplifier {
             options,
+            precision,
             supply: def.supply.clone(),
             scope: binders.scope,
             program: program.clone(),

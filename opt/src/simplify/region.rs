@@ -59,7 +59,7 @@ impl Simplifier<'_> {
             return vec![];
         }
         let tables = std::mem::take(&mut self.tables);
-        let mut graph: Graph = EGraph::new(Facts { tables });
+        let mut graph: Graph = EGraph::new(Facts { tables, precision: self.precision });
         if self.proofs.is_some() {
             graph = graph.with_explanations_enabled();
         }

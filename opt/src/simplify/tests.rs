@@ -155,8 +155,12 @@ fn regions() {
         for level in [Level::Strict, Level::Default, Level::FastMath] {
             // Small pieces in every other round, so that regions are cut.
             let piece = if round % 2 == 0 { 200 } else { 3 };
-            let simple =
-                definition(&def, &Program::default(), &Options { level, piece, ..Options::default() });
+            let simple = definition(
+                &def,
+                &Program::default(),
+                &Options { level, piece, ..Options::default() },
+                Precision::Double,
+            );
             check(&simple);
             for at in [(0.5, -1.25, 2), (0.0, -0.0, 3), (1.5, 0.25, -1)] {
                 let (v, d, c) = values(&def, at, [0.75, -1.5]);
@@ -195,7 +199,7 @@ fn work_stops_at_its_limits() {
         (Options { nodes: 1, nodes_per_operation: 0, ..whole }, Options { iterations: 1, ..whole });
     let simplified = |def: &Def, options: &Options| {
         lang::big_stack::run(|| {
-            let mut s = Simplifier::new(def, &Program::default(), options);
+            let mut s = Simplifier::new(def, &Program::default(), options, Precision::Double);
             let simple = s.definition(def);
             (simple, s.work)
         })
@@ -250,7 +254,7 @@ fn work_is_proportional() {
         let def = chain(n);
         let options = Options::default();
         lang::big_stack::run(|| {
-            let mut s = Simplifier::new(&def, &Program::default(), &options);
+            let mut s = Simplifier::new(&def, &Program::default(), &options, Precision::Double);
             s.definition(&def);
             s.work
         })
@@ -292,7 +296,7 @@ fn nothing_that_can_fail_moves_above_a_check() {
         supply: s,
     };
     check_def(&def);
-    let simple = definition(&def, &Program::default(), &Options::default());
+    let simple = definition(&def, &Program::default(), &Options::default(), Precision::Double);
     check_def(&simple);
     let failure = |d: &Def, a: Vec<f64>, k: i64| {
         let n = a.len() as i64;
@@ -326,7 +330,7 @@ fn what_is_known_around_a_region_is_not_computed_again() {
         body,
         supply: s,
     };
-    let simple = definition(&def, &Program::default(), &Options::default());
+    let simple = definition(&def, &Program::default(), &Options::default(), Precision::Double);
     check(&simple);
     let cost = |d: &Def| run::<f64>(&program(d), "f", &[Value::Real(0.5)], &[]).unwrap();
     let ((v, before), (w, after)) = (cost(&def), cost(&simple));

@@ -19,7 +19,8 @@ pub const ROWS: &[Row] = &[
     Row {
         name: "permutation",
         header: "(seed : int) (n : int) : [n]int",
-        body: Text("argsort [ random_uniform seed i | i < n ]"),
+        // Ordered like uniform numbers of 53 bits, whatever the precision of reals.
+        body: Text("argsort [ shift_right (random_bits seed i) 11 | i < n ]"),
         doc: "0, …, n-1 in random order",
     },
 ];
