@@ -44,3 +44,13 @@ fn accumulating_at_the_own_index_is_parallel() {
 fn sums_of_sums_keep_their_order() {
     agree("def f [n, m] (x : real) (y : real^n) : real = sum [ sum [ x | j < n ] | i < m ]", &[4, 3]);
 }
+
+/// Sums of sums of a value of which only some steps know: whether something arrived is asked of each sum, not of the running total.
+#[test]
+fn sums_of_what_may_not_arrive() {
+    let text = "\
+def f [n, m] (x : real^n) (y : real^n) (z : int) : real^n =
+  [ (\\(x1 : real) -> sum [ sum [ x1 | _ < n ] | _ < 2 ]) (select (i <= 0) x[0] 0.5) | i < n ]
+";
+    agree(text, &[4, 3]);
+}

@@ -101,9 +101,11 @@ impl Emitter<'_> {
         for (cell, t) in region.touched {
             let next = self.cells[cell].value.expect("a touched cell has a value");
             let result = self.proc.val(Scalar::Real, "acc");
+            // Where both what was there and what the steps add may be nothing, the steps' sum is looked at by itself.
+            let apart = t.guard.is_some() && self.cells[cell].guard.is_some();
             carried.push(Carried {
                 param: t.param.expect("a loop gives its cells parameters"),
-                init: t.value.unwrap_or(Operand::Real(0.0)),
+                init: t.value.filter(|_| !apart).unwrap_or(Operand::Real(0.0)),
                 next,
                 result,
                 kind: CarriedKind::Sum,
@@ -122,8 +124,10 @@ impl Emitter<'_> {
             let guard = match (before.value, before.guard) {
                 (Some(_), None) => None,
                 (None, _) => Some(self.arrived(result)),
-                (Some(_), Some(g)) => {
+                (Some(x), Some(g)) => {
                     let here = self.arrived(result);
+                    let sum = self.op(Op::FAdd, &[x, result], Scalar::Real, "acc");
+                    self.cells[cell].value = Some(sum);
                     Some(self.op(Op::BOr, &[g, here], Scalar::Bool, "g"))
                 }
             };
