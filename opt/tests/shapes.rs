@@ -149,6 +149,15 @@ def mlp [n, d, h, k] (w1 : real^(h,d)) (b1 : real^h) (w2 : real^(k,h)) (b2 : rea
 def dmlp [n, d, h, k] (w1 : real^(h,d)) (b1 : real^h) (w2 : real^(k,h)) (b2 : real^k) (xs : [n]real^d) (ys : [n]int)
     : (real, (real^(h,d), real^h, real^(k,h), real^k)) =
   value_and_grad (\\p -> mlp p.0 p.1 p.2 p.3 xs ys) (w1, b1, w2, b2)
+
+def layers [r, b] (w : real^(r,b)) (s : real^(r,b)) (x : real^b) (n : int) : real =
+  let (z, s) =
+    loop (z, s) = (x, s) for _ < n do
+      loop (z, s) = (z, s) for j < div r 2 do
+        let y = tanh (z * w[2 * j] + s[2 * j + 1] * w[2 * j + 1]) in
+        (y, {{s with [2 * j] = y} with [2 * j + 1] = z}) in
+  sum z
+def dlayers [r, b] (w : real^(r,b)) (s : real^(r,b)) (x : real^b) (n : int) : real^(r,b) = grad (\\w -> layers w s x n) w
 ";
 
 /// How often the text occurs.
@@ -212,6 +221,16 @@ fn network() {
     let shown = optimised(PROGRAMS, "dmlp", &[4, 3, 5, 2]);
     assert_eq!((count(&shown, "< n "), count(&shown, "check"), count(&shown, "tanh(")), (1, 1, 1), "{shown}");
     assert!(!shown.contains("var") || !shown[shown.find("var").unwrap()..].contains("real[n"), "{shown}");
+}
+
+/// What a loop in a loop keeps is kept by the outer one, although the inner one's length is computed; its reverse takes out the two rows that were replaced
+/// where they are, and adds to the weights' rows where these are.
+#[test]
+fn layers() {
+    let shown = optimised(PROGRAMS, "dlayers", &[4, 3, 5]);
+    assert_eq!((count(&shown, "tanh("), count(&shown, "if ")), (1, 0), "{shown}");
+    let reverse = &shown[shown.find(" down from ").unwrap()..];
+    assert_eq!((count(reverse, "out0["), count(reverse, "< r ")), (2, 0), "{shown}");
 }
 
 /// Here only the values and the cost are held.

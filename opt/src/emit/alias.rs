@@ -2,20 +2,28 @@
 //! nothing else, in the same control region. Then what is emitted into z.k is emitted into d, and nothing is left to add.
 
 use super::place::Dst;
+use lang::core::Tm;
 use lang::name::Var;
+use lang::size::Size;
 use lang::target::{Lin, LinTerm};
 use lang::types::LType;
 use lang::walk::{Mapper, map_lin};
 use std::collections::HashMap;
 
+/// A part of a destination: of `whole` the elements at these indices, each with the bound it is below.
+pub struct Part {
+    pub whole: Dst,
+    pub at: Vec<(Tm, Size)>,
+}
+
 /// The array components of z (by path) that may share a part of d in `let z̲ = … in t` emitted into d. Several may share one part:
 /// accumulations commute.
-pub fn aliases(o: &Occurrences, z: &Var, ty: &LType, t: &Lin, d: &Dst) -> Vec<(Vec<usize>, Dst)> {
+pub fn aliases(o: &Occurrences, z: &Var, ty: &LType, t: &Lin, d: &Dst) -> Vec<(Vec<usize>, Part)> {
     let mut out = vec![];
     arrays(ty, &mut vec![], &mut |path| {
         if o.uses(z, path) == 1
             && let Some(part) = addend(o, t, z, path, d)
-            && matches!(part, Dst::Slice(..))
+            && matches!(part.whole, Dst::Slice(..))
         {
             out.push((path.to_vec(), part));
         }
@@ -50,14 +58,18 @@ fn is_addend(t: &Lin, z: &Var, path: &[usize]) -> bool {
 }
 
 /// The part of d that the only occurrence of z.path in t is added to.
-fn addend(o: &Occurrences, t: &Lin, z: &Var, path: &[usize], d: &Dst) -> Option<Dst> {
+fn addend(o: &Occurrences, t: &Lin, z: &Var, path: &[usize], d: &Dst) -> Option<Part> {
     match &**t {
-        _ if is_path_to(t, z, path) => Some(d.clone()),
+        _ if is_path_to(t, z, path) => Some(Part { whole: d.clone(), at: vec![] }),
         LinTerm::Plus(a, b) => addend(o, a, z, path, d).or_else(|| addend(o, b, z, path, d)),
         LinTerm::Tuple(ts) => match d {
             Dst::Tuple(ds) => ts.iter().zip(ds).find_map(|(t, d)| addend(o, t, z, path, d)),
             Dst::Null | Dst::Cell(_) | Dst::Slice(..) => None,
         },
+        LinTerm::OneHot { bound, index, term } => {
+            let Part { whole, at } = addend(o, term, z, path, d)?;
+            Some(Part { whole, at: [vec![(index.clone(), bound.clone())], at].concat() })
+        }
         LinTerm::CLet(_, _, t) => addend(o, t, z, path, d),
         // Through another variable that is itself only added to a part of d.
         LinTerm::Let(y, s, t) => {
@@ -67,7 +79,9 @@ fn addend(o: &Occurrences, t: &Lin, z: &Var, path: &[usize], d: &Dst) -> Option<
             if o.uses(&y.var, &[]) != 1 {
                 return None;
             }
-            addend(o, s, z, path, &addend(o, t, &y.var, &[], d)?)
+            let outer = addend(o, t, &y.var, &[], d)?;
+            let inner = addend(o, s, z, path, &outer.whole)?;
+            Some(Part { whole: inner.whole, at: [outer.at, inner.at].concat() })
         }
         _ => None,
     }

@@ -148,6 +148,9 @@ impl Emitter<'_> {
             }
             Term::Check { cond, failure, details, site, body } => {
                 let cond = self.operand(cond)?;
+                if let (Failure::IndexOutOfRange, [i, n]) = (failure, &details[..]) {
+                    self.checked.push((i.clone(), n.clone()));
+                }
                 let details = details.iter().map(|d| self.operand(d)).collect::<Result<Vec<_>, _>>()?;
                 let failure = self.failure(failure, site);
                 self.push(Stmt::Check { cond, failure, details });
@@ -198,9 +201,14 @@ impl Emitter<'_> {
                     self.put(a, &place)?;
                     place
                 }
-                _ => match self.let_update(a, b, &x.ty, &x.var.name)? {
-                    Some(ev) => ev,
-                    None => self.eval_named(a, &x.var.name)?,
+                _ => match (self.outputs.remove(&x.var), &**a) {
+                    (Some(outs), Term::Loop { state, init, index, bound, body }) => {
+                        self.loop_(state, init, index, bound, body, outs)?
+                    }
+                    _ => match self.let_update(a, b, &x.ty, &x.var.name)? {
+                        Some(ev) => ev,
+                        None => self.eval_named(a, &x.var.name)?,
+                    },
                 },
             };
             self.own(&ev, mark);

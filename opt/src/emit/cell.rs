@@ -25,6 +25,8 @@ pub struct Cell {
 pub struct Region {
     kind: Kind,
     touched: BTreeMap<usize, Touched>,
+    /// How many checks hold outside.
+    checked: usize,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -89,14 +91,24 @@ impl Emitter<'_> {
         }
     }
 
+    fn open(&mut self, kind: Kind) {
+        self.regions.push(Region { kind, touched: BTreeMap::new(), checked: self.checked.len() });
+    }
+
+    fn close(&mut self) -> Region {
+        let region = self.regions.pop().expect("regions nest");
+        self.checked.truncate(region.checked);
+        region
+    }
+
     pub fn open_loop(&mut self) {
-        self.regions.push(Region { kind: Kind::Loop, touched: BTreeMap::new() });
+        self.open(Kind::Loop);
     }
 
     /// The carried sums of the cells touched in the loop; the cells now hold the loop's results. Then the cells that only some steps
     /// added to, for [`Emitter::guard_sums`].
     pub fn close_loop(&mut self) -> (Vec<Carried>, Vec<Sometimes>) {
-        let region = self.regions.pop().expect("loops nest");
+        let region = self.close();
         let (mut carried, mut sometimes) = (vec![], vec![]);
         for (cell, t) in region.touched {
             let next = self.cells[cell].value.expect("a touched cell has a value");
@@ -159,12 +171,12 @@ impl Emitter<'_> {
 
     pub fn open_arm(&mut self) {
         self.blocks.push(vec![]);
-        self.regions.push(Region { kind: Kind::Arm, touched: BTreeMap::new() });
+        self.open(Kind::Arm);
     }
 
     /// Ends an arm: the cells are as before it, what it left is returned.
     pub fn close_arm(&mut self) -> (lang::loops::Block, ArmEnd) {
-        let region = self.regions.pop().expect("arms nest");
+        let region = self.close();
         let block = self.blocks.pop().expect("the arm's block");
         let mut cells = BTreeMap::new();
         for (cell, t) in region.touched {

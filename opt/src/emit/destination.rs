@@ -3,7 +3,9 @@
 use super::alias;
 use super::place::{Dst, Ev, Lv, Slice};
 use super::{Emitter, Error};
+use lang::core::{Tm, make};
 use lang::loops::{Operand, Parallel, Stmt};
+use lang::size::Size;
 use lang::target::{LBinder, Lin, LinTerm};
 use lang::types::LType;
 use std::collections::BTreeMap;
@@ -18,11 +20,14 @@ impl Emitter<'_> {
     ) -> Result<(), Error> {
         self.scope.bind_lin(&z.var, &z.ty);
         let stays = self.staying.get(&z.var).cloned();
-        let shared = match within {
-            Some((t, d)) => alias::aliases(&self.occurrences, &z.var, &z.ty, t, d),
-            None => vec![],
-        };
-        let shared = stays.clone().into_iter().chain(shared).collect::<Vec<_>>();
+        let mut shared: Vec<(Vec<usize>, Dst)> = stays.clone().into_iter().collect();
+        if let Some((t, d)) = within {
+            for (path, part) in alias::aliases(&self.occurrences, &z.var, &z.ty, t, d) {
+                if let Some(d) = self.part(&part)? {
+                    shared.push((path, d));
+                }
+            }
+        }
         let mut path = vec![];
         let dst = self.fresh_dst(&z.ty, &shared, Some(&z.var), &mut path, &z.var.name)?;
         self.emit(s, &dst)?;
@@ -32,6 +37,35 @@ impl Emitter<'_> {
         }
         self.lins.insert(z.var.clone(), lv);
         Ok(())
+    }
+
+    /// A part of a destination, where its indices are known by now to be in range.
+    fn part(&mut self, part: &alias::Part) -> Result<Option<Dst>, Error> {
+        let Dst::Slice(s, _) = &part.whole else { return Ok(None) };
+        if part.at.is_empty() {
+            return Ok(Some(part.whole.clone()));
+        }
+        if !part.at.iter().all(|(i, n)| self.in_range(i, n)) {
+            return Ok(None);
+        }
+        self.settle(&part.whole)?;
+        let mut at = s.clone();
+        for (i, _) in &part.at {
+            at = at.at(self.eval(i)?.scalar());
+        }
+        let flag = self.fresh_flag();
+        self.fresh[flag] = false;
+        Ok(Some(Dst::Slice(at, flag)))
+    }
+
+    /// The index is known here, and it has been checked or is a constant.
+    fn in_range(&self, i: &Tm, n: &Size) -> bool {
+        let constant = |n: &Size| n.as_constant();
+        if let (Some(k), Some(n)) = (lang::walk::as_size(i).as_ref().and_then(constant), constant(n)) {
+            return (0..n).contains(&k);
+        }
+        let here = lang::walk::free_vars(i).iter().all(|x| self.vars.contains_key(x));
+        here && self.checked.contains(&(i.clone(), make::size(n)))
     }
 
     /// A destination of a linear type: cells and buffers, but parts of the outer destination at shared paths, and ⊥ at unused ones.

@@ -5,85 +5,13 @@
 //! the step into an order in which the elements that it reads are read before that.
 
 use super::alias::{as_path, is_path_to};
-use super::place::{Dst, Ev, Slice};
-use super::{Emitter, Error};
-use lang::core::{Binder, Term, Tm};
+use super::put::{fresh, put, put_term};
+use lang::core::{Binder, Tm};
 use lang::name::{Supply, Var};
-use lang::prim::Prim;
 use lang::target::{LBinder, Lin, LinTerm, make};
 use lang::types::LType;
-use lang::walk::{Mapper, free_vars, free_vars_lin, map_lin};
+use lang::walk::{Mapper, free_vars_lin, map_lin};
 use std::cell::Cell;
-use std::collections::BTreeSet;
-
-/// {array with [index, …] = value}, as D writes it: build n (λk. if k = i then value else array[k]).
-pub struct Put {
-    pub array: Lin,
-    pub index: Vec<Tm>,
-    pub value: Lin,
-}
-
-pub fn put(t: &Lin) -> Option<Put> {
-    put_under(t, &mut vec![])
-}
-
-fn put_under(t: &Lin, ks: &mut Vec<Var>) -> Option<Put> {
-    let LinTerm::Build { index: k, body, .. } = &**t else { return None };
-    let mut local: BTreeSet<Var> = ks.iter().cloned().chain([k.clone()]).collect();
-    let (mut defs, mut body) = (vec![], body);
-    while let LinTerm::CLet(x, a, b) = &**body {
-        local.insert(x.var.clone());
-        defs.push((&x.var, a));
-        body = b;
-    }
-    let LinTerm::If(c, value, rest) = &**body else { return None };
-    let c = match &**c {
-        Term::Var(x) => defs.iter().find(|(y, _)| *y == x)?.1,
-        _ => c,
-    };
-    let Term::Prim(Prim::IEq, sides) = &**c else { return None };
-    let is_k = |t: &Tm| matches!(&**t, Term::Var(x) if x == k);
-    let i = match (is_k(&sides[0]), is_k(&sides[1])) {
-        (true, false) => &sides[1],
-        (false, true) => &sides[0],
-        (true, true) | (false, false) => return None,
-    };
-    let outside = |vars: BTreeSet<Var>| vars.is_disjoint(&local);
-    if !outside(free_vars(i)) {
-        return None;
-    }
-    ks.push(k.clone());
-    let array = ks.iter().rev().try_fold(rest.clone(), |a, k| match &*a {
-        LinTerm::Index(a, i) if matches!(&**i, Term::Var(i) if i == k) => Some(a.clone()),
-        _ => None,
-    })?;
-    let inner = put_under(value, ks);
-    ks.pop();
-    if let Some(inner) = inner
-        && inner.array == array
-    {
-        let index = [vec![i.clone()], inner.index].concat();
-        return Some(Put { index, ..inner });
-    }
-    outside(free_vars_lin(value)).then(|| Put { array, index: vec![i.clone()], value: value.clone() })
-}
-
-impl Emitter<'_> {
-    /// A put into the place that already holds the array.
-    pub(super) fn put_in_place(&mut self, p: &Put, s: &Slice) -> Result<(), Error> {
-        let mut at = s.clone();
-        for i in &p.index {
-            let i = self.eval(i)?.scalar();
-            at = at.at(i);
-        }
-        let place = Ev::Slice(at.clone());
-        let Dst::Slice(at, fresh) = self.fresh_slices(&place) else { unreachable!("a slice has one part") };
-        let part = Dst::Slice(at.clone(), fresh);
-        let element = if self.rest(&at).is_empty() { Dst::Cell(self.new_cell()) } else { part.clone() };
-        self.emit(&p.value, &element)?;
-        self.close_element(&element, &part)
-    }
-}
 
 /// A step in order, and the variables bound in it that stand for the component (with the path to it) while it is being changed.
 pub struct Ordered {
@@ -128,11 +56,6 @@ struct Reads<'a> {
     failed: bool,
 }
 
-fn fresh(names: &Cell<u32>, name: &str) -> Var {
-    let id = names.replace(names.get() + 1);
-    Var { name: name.into(), id }
-}
-
 impl Steps<'_> {
     /// A chain of lets with a result. None: not in place.
     fn block(&mut self, of: (&Var, &[usize]), t: &Lin) -> Option<(Lin, At)> {
@@ -165,6 +88,13 @@ impl Steps<'_> {
         let names = Cell::new(self.names.get());
         let mut reads = Reads { of, read: vec![], safe: vec![], names: &names, depth: 0, failed: false };
         let (mut done, mut last) = (vec![], last.clone());
+        // An element put among other terms is a let of its own: it may have to come before what is computed in between.
+        if lets.iter().all(|(_, s)| whole_uses(of, s) == 0)
+            && let Some((rest, p)) = self.lift(reads.of, &last, reads.names)
+        {
+            last = rest;
+            lets.push(p);
+        }
         // The first let that passes the array on; what comes after it is a step of its own.
         let first = lets.iter().position(|(_, s)| whole_uses(of, s) > 0);
         let rest = first.map_or(vec![], |k| lets.split_off(k + 1));
@@ -225,6 +155,36 @@ impl Steps<'_> {
         Some((all.into_iter().rev().fold(last, |b, (y, s)| make::let_(y, s, b)), at))
     }
 
+    /// The put of an element of the array in a tuple or sum, as a let, and the term with the variable in its place.
+    fn lift(&self, of: (&Var, &[usize]), t: &Lin, names: &Cell<u32>) -> Option<(Lin, (LBinder, Lin))> {
+        let among = |ts: &mut [Lin]| {
+            let (k, (rest, p)) = ts.iter().enumerate().find_map(|(k, t)| {
+                let is_put = put(t).is_some_and(|p| is_path_to(&p.array, of.0, of.1));
+                let own = || {
+                    let z = fresh(names, "z");
+                    (make::var(&z), (LBinder::new(z, self.ty.clone()), t.clone()))
+                };
+                Some((k, if is_put { own() } else { self.lift(of, t, names)? }))
+            })?;
+            ts[k] = rest;
+            Some(p)
+        };
+        match &**t {
+            LinTerm::Tuple(ts) => {
+                let mut ts = ts.to_vec();
+                let p = among(&mut ts)?;
+                Some((make::tuple(ts), p))
+            }
+            LinTerm::Plus(a, b) => {
+                let mut ts = [a.clone(), b.clone()];
+                let p = among(&mut ts)?;
+                let [a, b] = ts;
+                Some((make::plus(a, b), p))
+            }
+            _ => None,
+        }
+    }
+
     /// One term of the sequence, and where it has the array.
     fn element(&mut self, reads: &mut Reads, t: &Lin) -> Option<(Lin, At)> {
         if let LinTerm::If(c, a, b) = &**t {
@@ -276,17 +236,6 @@ impl Steps<'_> {
             _ => (reads.lin(t), None),
         })
     }
-}
-
-/// {array with [i, …] = value} again.
-fn put_term(ty: &LType, array: &Lin, index: &[Tm], value: Lin, names: &Cell<u32>) -> Option<Lin> {
-    let Some((i, rest)) = index.split_first() else { return Some(value) };
-    let LType::Array(n, element) = ty else { return None };
-    let k = fresh(names, "k");
-    let at = make::index(array.clone(), lang::core::make::var(&k));
-    let new = put_term(element, &at, rest, value, names)?;
-    let here = lang::core::make::prim(Prim::IEq, [lang::core::make::var(&k), i.clone()]);
-    Some(make::build(k, n.clone(), make::if_(here, new, at)))
 }
 
 fn has_array(t: &LType) -> bool {

@@ -3,12 +3,13 @@
 use super::place::Ev;
 use super::update::{buffers, others, same};
 use super::{Emitter, Error};
-use lang::core::{Binder, Term, Tm};
+use lang::core::{Binder, Term, Tm, make};
 use lang::loops::{Block, Buf, Carried, CarriedKind, Operand, Parallel, Stmt, Val, While};
 use lang::name::Var;
 use lang::size::Size;
 use lang::types::Type;
-use std::collections::HashSet;
+use lang::walk::free_vars;
+use std::collections::{HashMap, HashSet};
 
 impl Emitter<'_> {
     /// A sequential loop: scalars of the state are carried, arrays of it live in a buffer that each step overwrites when it has
@@ -30,7 +31,8 @@ impl Emitter<'_> {
             e.bind(index, Ev::Scalar(i), &Type::Int);
             e.bind(&state.var, s.inside.clone(), &state.ty);
             e.spare = buffers(&s.inside).into_iter().collect();
-            let pair = e.lets(body)?;
+            e.outputs_of_loops(body, &outs.at_or_unit(i));
+            let pair = e.lets(&outputs_first(body))?;
             let (next, out) = match &*pair {
                 Term::Tuple(ts) => (ts[0].clone(), ts[1].clone()),
                 _ => return Err(Error::bug("a loop body in normal form is a pair")),
@@ -41,6 +43,29 @@ impl Emitter<'_> {
             Ok(s.carry(next))
         })?;
         Ok(Ev::Tuple(vec![s.after.clone(), outs]))
+    }
+
+    /// Notes the loops of a step whose outputs are outputs of the step: these are stored where they belong at once.
+    fn outputs_of_loops(&mut self, step: &Tm, place: &Ev) {
+        let (mut defs, mut pair) = (HashMap::new(), step);
+        while let Term::Let(x, a, b) = &**pair {
+            defs.insert(&x.var, a);
+            pair = b;
+        }
+        let Term::Tuple(ts) = &**pair else { return };
+        let parts = match (&*ts[1], place) {
+            (Term::Tuple(ts), Ev::Tuple(places)) => ts.iter().zip(places).collect(),
+            _ => vec![(&ts[1], place)],
+        };
+        for (t, place) in parts {
+            if let Term::Var(x) = &**t
+                && let Some(Term::Proj(whole, 1)) = defs.get(x).map(|a| &***a)
+                && let Term::Var(whole) = &**whole
+                && defs.get(whole).is_some_and(|a| matches!(***a, Term::Loop { .. }))
+            {
+                self.outputs.insert(whole.clone(), place.clone());
+            }
+        }
     }
 
     pub(super) fn while_(&mut self, state: &Binder, init: &Tm, cond: &Tm, body: &Tm) -> Result<Ev, Error> {
@@ -168,6 +193,26 @@ impl Emitter<'_> {
             _ => copies.push((ev.clone(), inside.clone(), ty.clone())),
         }
     }
+}
+
+/// A step whose updates, where only the next state needs them, come after the outputs: these may read what is overwritten.
+fn outputs_first(step: &Tm) -> Tm {
+    let (mut lets, mut pair) = (vec![], step);
+    while let Term::Let(x, a, b) = &**pair {
+        lets.push((x, a));
+        pair = b;
+    }
+    let Term::Tuple(ts) = &**pair else { return step.clone() };
+    let needed = free_vars(&ts[1]);
+    let late = lets.iter().rev().take_while(|(x, _)| !needed.contains(&x.var)).count();
+    let (early, late) = lets.split_at(lets.len() - late);
+    if !late.iter().any(|(_, a)| matches!(&***a, Term::Update { .. })) {
+        return step.clone();
+    }
+    let around = |lets: &[(&Binder, &Tm)], t: Tm| {
+        lets.iter().rev().fold(t, |t, (x, a)| make::let_((*x).clone(), (*a).clone(), t))
+    };
+    around(early, make::tuple([around(late, ts[0].clone()), ts[1].clone()]))
 }
 
 /// The state of a loop being emitted.

@@ -1,8 +1,8 @@
 //! Emission of linear terms: one arm per equation of chad.md §7.
 
 use super::alias::as_path;
-use super::inplace::put;
 use super::place::{Dst, Ev, Lv};
+use super::put::put;
 use super::{Emitter, Error};
 use lang::loops::{Op, Operand, Parallel};
 use lang::prim::Scalar;

@@ -10,7 +10,7 @@
 //! | [`destination`] | fresh accumulators, elements, what is not written yet |
 //! | [`apply`] | a linear map applied to a value |
 //! | [`call`] | procedures, and calls of them |
-//! | [`inplace`] | linear loops whose state stays in its buffer |
+//! | [`inplace`], [`put`] | linear loops whose state stays in its buffer, and elements put there |
 //! | [`called_map`] | procedures of linear maps, and their application |
 //! | [`boxes`] | what outlives a call |
 //! | [`update`] | updates of arrays in place |
@@ -30,6 +30,7 @@ mod iterate;
 mod linear;
 mod linear_loop;
 mod place;
+mod put;
 mod update;
 
 use crate::{Error, Normal};
@@ -101,6 +102,7 @@ fn procedure(
         compound: HashMap::new(),
         lins: HashMap::new(),
         places: HashMap::new(),
+        outputs: HashMap::new(),
         occurrences: alias::Occurrences::default(),
         scope: Scope::default(),
         cells: vec![],
@@ -109,6 +111,7 @@ fn procedure(
         spare: HashSet::new(),
         holes: HashSet::new(),
         staying: HashMap::new(),
+        checked: vec![],
         supply: def.supply.clone(),
         failures,
     };
@@ -193,6 +196,8 @@ struct Emitter<'p> {
     lins: HashMap<Var, Lv>,
     /// Where an array that is about to be bound belongs.
     places: HashMap<Var, Ev>,
+    /// Where the outputs of a loop that is about to be bound belong.
+    outputs: HashMap<Var, Ev>,
     /// How the linear variables met so far are used.
     occurrences: alias::Occurrences,
     scope: Scope,
@@ -206,6 +211,8 @@ struct Emitter<'p> {
     holes: HashSet<Buf>,
     /// The linear variables that are to be bound with a component in its own buffer already ([`inplace`]).
     staying: HashMap<Var, (Vec<usize>, place::Dst)>,
+    /// The indices that have been checked on every way here, and what they are below.
+    checked: Vec<(Tm, Tm)>,
     supply: Supply,
     failures: &'p mut Failures,
 }

@@ -96,6 +96,7 @@ impl Normaliser<'_> {
                 let bound = self.size(bound, env)?;
                 let (i, inner) = self.enter(index, &bound, env);
                 let (v, items) = self.region_of(BTreeSet::new(), |n| n.term(body, &inner, name))?;
+                let items = self.hoist(items, &[&i]);
                 if v.is_data() {
                     let elem = v.ty()?;
                     // η: build n (λi. a[i]) is a.
@@ -187,16 +188,16 @@ impl Normaliser<'_> {
                 let ty = init.ty()?;
                 let s = self.var(&state.var.name, &ty);
                 let (i, mut inner) = self.enter(index, &bound, env);
-                let ((sv, next, out), items) = self.region_of(BTreeSet::new(), |n| {
+                let ((next, out), items) = self.region_of(BTreeSet::new(), |n| {
                     let sv = n.taken_apart(&s, &ty);
                     arrays(&sv, &mut n.states);
-                    inner.vars.insert(state.var.clone(), sv.clone());
+                    inner.vars.insert(state.var.clone(), sv);
                     match n.term(body, &inner, name)? {
-                        V::Tuple(vs) => Ok((sv, vs[0].clone(), vs[1].clone())),
+                        V::Tuple(vs) => Ok((vs[0].clone(), vs[1].clone())),
                         _ => Err(Error::bug("a loop body is a pair")),
                     }
                 })?;
-                let _ = sv;
+                let items = self.hoist(items, &[&i, &s]);
                 let next = next.reify()?;
                 let binder = lang::core::Binder::new(s.clone(), ty.clone());
                 let make_loop = |items: Vec<Item>, out: Tm| {

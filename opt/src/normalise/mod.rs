@@ -239,6 +239,30 @@ impl<'p> Normaliser<'p> {
         result
     }
 
+    /// The lets of a region that runs many times, without the ints that are the same each time: these are bound before it. What has one of them
+    /// as its size can then be kept.
+    fn hoist(&mut self, items: Vec<Item>, locals: &[&Var]) -> Vec<Item> {
+        let mut local: BTreeSet<Var> = locals.iter().map(|x| (*x).clone()).collect();
+        let mut rest = vec![];
+        for item in items {
+            match item {
+                Item::Let(x, t)
+                    if x.ty == Type::Int
+                        && matches!(&*t, Term::Prim(..))
+                        && lang::walk::free_vars(&t).is_disjoint(&local) =>
+                {
+                    self.push(Item::Let(x, t));
+                }
+                Item::Let(x, t) => {
+                    local.insert(x.var.clone());
+                    rest.push(Item::Let(x, t));
+                }
+                Item::Lin(z, s) => rest.push(Item::Lin(z, s)),
+            }
+        }
+        rest
+    }
+
     /// Binds a term of the normal form and gives its value.
     fn bind(&mut self, t: Tm, ty: &Type, name: &str) -> V {
         let x = self.var(name, ty);
