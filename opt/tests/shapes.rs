@@ -19,15 +19,19 @@ fn derive(
     ad::derive_lambda(program, x, body, scope, mode, site, supply).map_err(|e| opt::Error::bug(e.to_string()))
 }
 
-/// The loops of definition `name`, as emitted.
-fn emitted(source: &str, name: &str) -> Proc {
+/// Definition `name` in normal form.
+fn normal(source: &str, name: &str) -> opt::Normal {
     let (file, diagnostics) = lang::surface::parser::parse(source);
     assert!(diagnostics.is_empty(), "{diagnostics:?}");
     let checked = typeck::check_file(&file);
     assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
     let def = &checked.program.defs[name];
-    let normal = opt::normal_form(def, &checked.program, &derive, Precision::Double).unwrap();
-    let p = opt::emit(&normal).unwrap();
+    opt::normal_form(def, &checked.program, &derive, Precision::Double).unwrap()
+}
+
+/// Its loops as emitted.
+fn emitted(normal: &opt::Normal) -> Proc {
+    let p = opt::emit(normal).unwrap();
     verify::verify(&p).unwrap_or_else(|m| panic!("{m}\n{}", text::print(&p)));
     p
 }
@@ -75,21 +79,25 @@ fn arguments(p: &Proc, ints: &[i64]) -> Vec<Arg> {
 
 /// The optimised loops as text, after checking that they compute what the emitted ones do, at no more cost.
 fn optimised(source: &str, name: &str, ints: &[i64]) -> String {
-    let before = emitted(source, name);
+    compared(&emitted(&normal(source, name)), ints)
+}
+
+/// The same of these loops.
+fn compared(before: &Proc, ints: &[i64]) -> String {
     let mut after = before.clone();
     passes::optimise(&mut after, &Options { verify: true, ..Options::default() }).unwrap();
-    let args = arguments(&before, ints);
+    let args = arguments(before, ints);
     let show = |p: &Proc| text::print(p);
-    let (a, b) = (eval::run(&before, &args).unwrap(), eval::run(&after, &args).unwrap());
+    let (a, b) = (eval::run(before, &args).unwrap(), eval::run(&after, &args).unwrap());
     for (x, y) in a.outs.iter().zip(&b.outs) {
         let (Data::Real(x), Data::Real(y)) = (&x.data, &y.data) else { continue };
         let close = x.iter().zip(y).all(|(x, y)| (x - y).abs() <= 1e-13 * (1.0 + x.abs()));
-        assert!(close, "{x:?}\n{y:?}\n{}\n{}", show(&before), show(&after));
+        assert!(close, "{x:?}\n{y:?}\n{}\n{}", show(before), show(&after));
     }
     if std::env::var("SHOW").is_ok() {
-        eprintln!("{}\n{}\n{} -> {}\n", show(&before), show(&after), a.cost, b.cost);
+        eprintln!("{}\n{}\n{} -> {}\n", show(before), show(&after), a.cost, b.cost);
     }
-    assert!(b.cost <= a.cost, "{} -> {}\n{}\n{}", a.cost, b.cost, show(&before), show(&after));
+    assert!(b.cost <= a.cost, "{} -> {}\n{}\n{}", a.cost, b.cost, show(before), show(&after));
     show(&after)
 }
 
@@ -227,7 +235,8 @@ fn network() {
 /// where they are, and adds to the weights' rows where these are.
 #[test]
 fn layers() {
-    let shown = optimised(PROGRAMS, "dlayers", &[4, 3, 5]);
+    let simple = opt::simplify(&normal(PROGRAMS, "dlayers"), &opt::simplify::Options::default());
+    let shown = compared(&emitted(&simple), &[4, 3, 5]);
     assert_eq!((count(&shown, "tanh("), count(&shown, "if ")), (1, 0), "{shown}");
     let reverse = &shown[shown.find(" down from ").unwrap()..];
     assert_eq!((count(reverse, "out0["), count(reverse, "< r ")), (2, 0), "{shown}");
