@@ -7,8 +7,8 @@
 //!
 //! Invariants, checked by the verifier: every value is defined before use and once; types fit; an index has as many operands as the
 //! buffer's rank; a local buffer is used only in the block that allocates it and the blocks inside; `In` parameters
-//! are never written; distinct buffers are disjoint, but for views of the region, which nobody writes; `parallel` loops satisfy what
-//! [`Parallel`] says.
+//! are never written; distinct buffers are disjoint, but for views of the region, which nobody writes, and for parts and what they lie
+//! in ([`Proc::parts`]); `parallel` loops satisfy what [`Parallel`] says.
 //!
 //! **Calls.** An entry point brings the procedures that it and they call ([`Proc::callees`]). Whatever must outlive the call that made it lies in
 //! the *region*: memory that only grows and goes when the entry point returns. An array in it has a handle, an int
