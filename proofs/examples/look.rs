@@ -1,6 +1,7 @@
 //! `look SEED FUEL [poly]`: a random program and its stages.
 //! `look SEED FUEL [poly] shrink`: the smallest program with the same fault.
 
+use lang::precision::Precision;
 use proofs::engines::{Ask, Fault};
 use proofs::r#gen::{Kind, Sample, sample};
 use proofs::{agree, exact, show, shrink};
@@ -14,7 +15,7 @@ fn main() {
     let kind = if has("poly") { Kind::Polynomial } else { Kind::Any };
     let fault = |s: &Sample| -> Option<Fault> {
         match kind {
-            Kind::Any => agree::examine(s, seed).err(),
+            Kind::Any => agree::examine(s, seed, Precision::Double).err(),
             Kind::Polynomial => exact::examine(s, seed).err(),
         }
     };

@@ -3,7 +3,7 @@
 use lang::core::make::{app, lam, let_, lin_app, proj, tuple, var};
 use lang::core::{Binder, Def, Lit, Program, Term, Tm};
 use lang::diag::{Site, Span};
-use lang::eval::{Limits, Value, run_within};
+use lang::eval::{Limits, Number, Value, run_within};
 use lang::flat::{argument, flatten, unflatten};
 use lang::loops::eval::{Arg, Array, Stop};
 use lang::loops::{Proc, verify};
@@ -190,10 +190,10 @@ fn passed(stage: &str, proc: &Proc, strict: bool) -> Result<Proc, Fault> {
 }
 
 impl Stages {
-    pub fn new(program: &Program, def: &Name, ask: Ask) -> Result<Stages, Fault> {
+    pub fn new(program: &Program, def: &Name, ask: Ask, precision: Precision) -> Result<Stages, Fault> {
         let asked = asked(&program.defs[def], ask);
         let specification = resolved(program, &asked)?;
-        let normal = opt::normal_form(&asked, program, &derive, Precision::Double)
+        let normal = opt::normal_form(&asked, program, &derive, precision)
             .map_err(|e| Fault::new("normalisation", e))?;
         let normal = checked("normal form", normal)?;
         let strict = simplified("strict simplification", &normal, opt::rules::Level::Strict)?;
@@ -214,7 +214,7 @@ impl Stages {
 
     /// The value according to the specification: Core and D's output, evaluated.
     pub fn specified(&self, args: &[Value<f64>], sizes: &[i64]) -> Result<Value<f64>, Fault> {
-        evaluated("Core evaluator", &self.program, &self.asked.name, args, sizes)
+        evaluated("Core evaluator", &self.program, &self.asked.name, args, sizes, self.normal.precision)
     }
 
     /// The Target evaluator on a normal form.
@@ -225,7 +225,7 @@ impl Stages {
         args: &[Value<f64>],
         sizes: &[i64],
     ) -> Result<Value<f64>, Fault> {
-        evaluated(stage, &normal.program(), &normal.entry.name, args, sizes)
+        evaluated(stage, &normal.program(), &normal.entry.name, args, sizes, normal.precision)
     }
 
     pub fn sizes<'s>(&'s self, sizes: &'s [i64]) -> impl Fn(&Size) -> Option<i64> + 's {
@@ -269,15 +269,25 @@ impl Stages {
     }
 }
 
+/// The evaluator of this precision. The values of singles are told in doubles, as the loop evaluator tells them.
 fn evaluated(
     stage: &str,
     program: &Program,
     def: &str,
     args: &[Value<f64>],
     sizes: &[i64],
+    precision: Precision,
 ) -> Result<Value<f64>, Fault> {
-    let outcome = run_within(LIMITS, program, def, args, sizes);
-    outcome.map(|(v, _)| v).map_err(|e| match e {
+    let outcome = match precision {
+        Precision::Double => run_within(LIMITS, program, def, args, sizes).map(|(v, _)| v),
+        Precision::Single => {
+            let args: Vec<Value<f32>> =
+                args.iter().map(|v| v.convert(&|x| f32::of(*x)).expect("arguments are data")).collect();
+            let outcome = run_within(LIMITS, program, def, &args, sizes);
+            outcome.map(|(v, _)| v.convert(&|x: &f32| Some(x.to_f64())).expect("results are data"))
+        }
+    };
+    outcome.map_err(|e| match e {
         lang::eval::EvalError::Limit(_) => Fault::new(OVER_LIMIT, stage),
         e => Fault::new(format!("{stage} evaluation"), e),
     })

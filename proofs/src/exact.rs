@@ -6,6 +6,7 @@ use crate::r#gen::Sample;
 use crate::point::{Point, map_reals};
 use lang::core::{Def, Lit, Program, Term, Tm};
 use lang::eval::{EvalError, Number, Value, run_within};
+use lang::precision::Precision;
 use lang::prim::Prim;
 use lang::walk::{Mapper, map_term};
 use num_rational::BigRational;
@@ -25,7 +26,7 @@ fn examine_all(sample: &Sample, seed: u64) -> Result<Option<Vec<crate::agree::An
     }
     let mut answers = vec![];
     for ask in asks {
-        let stages = Stages::new(&sample.program, &sample.name, ask)?;
+        let stages = Stages::new(&sample.program, &sample.name, ask, Precision::Double)?;
         let (args, sizes) = (point.args_of(ask), &sample.sizes);
         let exact: Vec<Value<BigRational>> =
             args.iter().map(|v| v.convert(&|x| BigRational::of(*x)).expect("arguments are data")).collect();

@@ -6,6 +6,7 @@ use codegen::{Arg as Slot, Jit, Options, RunError, Slice, SliceMut};
 use lang::core::Lit;
 use lang::loops::eval::{Arg, Array, Data};
 use lang::loops::{BufKind, Operand, Param, Proc};
+use lang::precision::Precision;
 use lang::prim::Scalar;
 use std::collections::HashMap;
 
@@ -58,7 +59,19 @@ impl Machine {
 /// Calls a compiled procedure with the arguments of the loop evaluator; gives its results.
 pub fn call(jit: &Jit, name: &str, proc: &Proc, args: &[Arg]) -> Result<Vec<Array>, RunError> {
     let mut ints: HashMap<u32, i64> = HashMap::new();
-    let mut given = args.iter();
+    let single = proc.precision == Precision::Single;
+    let singles = |data: &Data| match data {
+        Data::Real(xs) if single => xs.iter().map(|x| *x as f32).collect(),
+        Data::Real(_) | Data::Int(_) | Data::Bool(_) => vec![],
+    };
+    let given_singles: Vec<Vec<f32>> = args
+        .iter()
+        .map(|a| match a {
+            Arg::Array(a) => singles(&a.data),
+            Arg::Scalar(_) => vec![],
+        })
+        .collect();
+    let mut given = args.iter().zip(&given_singles);
     let mut slots = vec![];
     let mut outs: Vec<Array> = vec![];
     for param in &proc.params {
@@ -80,7 +93,7 @@ pub fn call(jit: &Jit, name: &str, proc: &Proc, args: &[Arg]) -> Result<Vec<Arra
                 outs.push(Array { shape, data });
             }
             Param::Scalar(v) => {
-                let Some(Arg::Scalar(x)) = given.next() else { unreachable!("a scalar argument") };
+                let Some((Arg::Scalar(x), _)) = given.next() else { unreachable!("a scalar argument") };
                 if let Lit::Int(k) = x {
                     ints.insert(v.0, *k);
                 }
@@ -91,8 +104,9 @@ pub fn call(jit: &Jit, name: &str, proc: &Proc, args: &[Arg]) -> Result<Vec<Arra
                 });
             }
             Param::Array(_) => {
-                let Some(Arg::Array(a)) = given.next() else { unreachable!("an array argument") };
+                let Some((Arg::Array(a), singles)) = given.next() else { unreachable!("an array argument") };
                 slots.push(Slot::In(match &a.data {
+                    Data::Real(_) if single => Slice::Singles(singles),
                     Data::Real(xs) => Slice::Reals(xs),
                     Data::Int(xs) => Slice::Ints(xs),
                     Data::Bool(xs) => Slice::Bools(xs),
@@ -100,8 +114,10 @@ pub fn call(jit: &Jit, name: &str, proc: &Proc, args: &[Arg]) -> Result<Vec<Arra
             }
         }
     }
-    slots.extend(outs.iter_mut().map(|a| {
+    let mut out_singles: Vec<Vec<f32>> = outs.iter().map(|a| singles(&a.data)).collect();
+    slots.extend(outs.iter_mut().zip(&mut out_singles).map(|(a, singles)| {
         Slot::Out(match &mut a.data {
+            Data::Real(_) if single => SliceMut::Singles(singles),
             Data::Real(xs) => SliceMut::Reals(xs),
             Data::Int(xs) => SliceMut::Ints(xs),
             Data::Bool(xs) => SliceMut::Bools(xs),
@@ -109,5 +125,8 @@ pub fn call(jit: &Jit, name: &str, proc: &Proc, args: &[Arg]) -> Result<Vec<Arra
     }));
     jit.call(name, &mut slots)?;
     drop(slots);
+    for (out, found) in outs.iter_mut().zip(out_singles).filter(|(_, found)| !found.is_empty()) {
+        out.data = Data::Real(found.into_iter().map(f64::from).collect());
+    }
     Ok(outs)
 }

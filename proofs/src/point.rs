@@ -5,6 +5,7 @@ use crate::r#gen::{Kind, Sample};
 use crate::rng::Rng;
 use lang::eval::Value;
 use lang::name::Var;
+use lang::precision::Precision;
 use lang::types::{Mode, Type};
 
 #[derive(Clone, Debug)]
@@ -75,16 +76,25 @@ impl Point {
         args
     }
 
-    /// Every real multiplied by 1 ± 1e-12, the signs by a seed.
-    pub fn perturbed(&self, seed: u64) -> Point {
+    /// Every real multiplied by 1 ± so much, the signs by a seed.
+    pub fn perturbed(&self, seed: u64, little: f64) -> Point {
         let mut rng = Rng::new(seed);
         let mut shake = |v: &Value<f64>| {
-            map_reals(v, &mut |x| x + 1e-12 * x.abs().max(0.1) * if rng.chance(1, 2) { 1.0 } else { -1.0 })
+            map_reals(v, &mut |x| x + little * x.abs().max(0.1) * if rng.chance(1, 2) { 1.0 } else { -1.0 })
         };
+        self.map(&mut shake)
+    }
+
+    /// Every real in this precision.
+    pub fn rounded(&self, precision: Precision) -> Point {
+        self.map(&mut |v| map_reals(v, &mut |x| precision.round(x)))
+    }
+
+    fn map(&self, f: &mut dyn FnMut(&Value<f64>) -> Value<f64>) -> Point {
         Point {
-            args: self.args.iter().map(&mut shake).collect(),
-            tangent: shake(&self.tangent),
-            cotangent: shake(&self.cotangent),
+            args: self.args.iter().map(&mut *f).collect(),
+            tangent: f(&self.tangent),
+            cotangent: f(&self.cotangent),
         }
     }
 }

@@ -246,6 +246,7 @@ def g [n] (a : real^(n, n)) : real^(n, n) = grad f a
 mod contract {
     //! cost(value and gradient) ≤ 5 · cost(primal) + 2 · (size of the arguments + size of the result), on random programs.
 
+    use lang::precision::Precision;
     use proofs::agree::examine;
     use proofs::engines::Fault;
     use proofs::r#gen::{Kind, Sample, sample};
@@ -253,7 +254,7 @@ mod contract {
 
     fn broken(sample: &Sample, seed: u64) -> Option<Fault> {
         // Faults are other tests' business.
-        let answers = examine(sample, seed).ok()?.answers;
+        let answers = examine(sample, seed, Precision::Double).ok()?.answers;
         let [primal, _, reverse] = &answers[..] else { unreachable!("three questions") };
         let size: usize = reverse.args.iter().chain([&reverse.value]).map(|v| v.numbers().len()).sum();
         let bound = 5 * primal.cost + 2 * size as u64;

@@ -1,5 +1,6 @@
 //! Small programs that random testing has found some stage wrong on.
 
+use lang::precision::Precision;
 use proofs::agree::examine;
 use proofs::r#gen::{Kind, Sample};
 
@@ -13,7 +14,7 @@ fn agree(text: &str, sizes: &[i64]) {
     let sample =
         Sample { program: checked.program, name: "f".into(), sizes: sizes.to_vec(), kind: Kind::Any };
     for seed in 2..4 {
-        let examined = examine(&sample, seed).unwrap_or_else(|fault| panic!("{fault}"));
+        let examined = examine(&sample, seed, Precision::Double).unwrap_or_else(|fault| panic!("{fault}"));
         #[cfg(feature = "llvm")]
         {
             let answers: Vec<_> = examined.answers.iter().collect();
