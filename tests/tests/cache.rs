@@ -42,7 +42,10 @@ fn a_program_is_compiled_once() {
     assert!(grad(&dir.0, "kept", &[]).0);
     assert!(grad(&dir.0, "kept", &["--strict"]).0);
     assert!(!grad(&dir.0, "kept", &["--strict"]).0);
-    assert_eq!(entries(&dir.0).len(), 3);
+    let (compiled, single) = grad(&dir.0, "kept", &["--real", "f32"]);
+    assert!(compiled && single.len() < result.len(), "{single}");
+    assert_eq!(grad(&dir.0, "kept", &["--real", "f32"]), (false, single));
+    assert_eq!(entries(&dir.0).len(), 4);
 }
 
 #[test]

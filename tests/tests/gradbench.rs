@@ -260,13 +260,17 @@ fn flat(leaves: &[Tensor]) -> Vec<f64> {
 }
 
 fn module(name: &str) -> Module {
-    compiled(name, if cfg!(feature = "llvm") { Engine::Jit } else { Engine::Loops })
+    compiled(name, native(), Precision::Double)
 }
 
-fn compiled(name: &str, engine: Engine) -> Module {
+fn native() -> Engine {
+    if cfg!(feature = "llvm") { Engine::Jit } else { Engine::Loops }
+}
+
+fn compiled(name: &str, engine: Engine, precision: Precision) -> Module {
     let options = Options {
         engine,
-        precision: Precision::Double,
+        precision,
         strict: false,
         scalar_math: false,
         fast_math: false,
@@ -289,6 +293,36 @@ fn far(a: &[f64], b: &[f64]) -> f64 {
     assert_eq!(a.len(), b.len());
     let size = b.iter().fold(1e-300, |m: f64, x| m.max(x.abs()));
     a.iter().zip(b).fold(0.0, |m, (a, b)| f64::max(m, (a - b).abs() / size))
+}
+
+/// In single precision, next to the doubles by hand: what is lost is a few roundings of singles, 6e-8 each, times what sums and steps add up.
+#[test]
+fn derivatives_of_singles_are_near() {
+    let cases = [
+        ("llsq", inputs::llsq(65, 9)),
+        ("lse", inputs::lse(1000)),
+        ("ode", inputs::ode(8, 100)),
+        ("gmm", inputs::gmm(3, 4, 53)),
+        ("lstm", inputs::lstm(3, 9, 6)),
+        ("ba", inputs::ba(3, 7, 40)),
+        ("det", inputs::det(5)),
+    ];
+    let check = |(name, input): &(&str, Json)| {
+        let mut module = compiled(name, native(), Precision::Single);
+        let [primal, gradient] = names(name);
+        let mut by_hand = naive(name, input).expect("it is there by hand");
+        by_hand.primal();
+        by_hand.gradient();
+        for (function, expected) in [(primal, by_hand.value()), (gradient, by_hand.slopes())] {
+            let far = far(&run(&mut module, function, input), &expected);
+            // Not doubles either.
+            if far.is_nan() || far > 1e-4 || far < 1e-12 {
+                return Err(format!("{name} {function}: off by {far:e}"));
+            }
+        }
+        Ok(())
+    };
+    tests::report(tests::all(&cases, check), cases.len());
 }
 
 #[test]
@@ -433,7 +467,7 @@ fn no_more_than_on_record(
 fn loops_do_no_more_than_they_did() {
     no_more_than_on_record("operations.json", 1.02, |name, input| {
         let counted = cli::guard::run(|| {
-            let mut module = compiled(name, Engine::Loops);
+            let mut module = compiled(name, Engine::Loops, Precision::Double);
             let mut counts = vec![];
             for function in names(name) {
                 let call = module.call(function, input)?;
@@ -465,7 +499,7 @@ fn machine_code_does_no_more_than_it_did() {
             return Ok(vec![]);
         }
         let scratch = tests::Scratch::new(&format!("instructions-{name}"))?;
-        let mut module = compiled(name, Engine::Jit);
+        let mut module = compiled(name, Engine::Jit, Precision::Double);
         let source = format!("examples/gradbench/{name}.ad");
         let out = scratch.0.display().to_string();
         let export = names(name).join(",");

@@ -31,6 +31,29 @@ fn agree(a: &[Array], b: &[Array], tolerance: f64) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| same(a, b))
 }
 
+/// (1 + 2^-24) − 1: the sum is rounded before the difference is, in the precision of the procedure. In doubles 2^-24 is left, of singles nothing.
+#[test]
+fn constants_are_computed_in_the_precision_of_the_procedure() {
+    use lang::precision::Precision;
+    for (precision, left) in [(Precision::Double, 2f64.powi(-24)), (Precision::Single, 0.0)] {
+        let mut p = Proc { precision, ..Proc::new("f") };
+        let info =
+            BufInfo { name: "out".into(), elem: lang::prim::Scalar::Real, shape: vec![], kind: BufKind::Out };
+        let out = p.buf(info);
+        p.params.push(Param::Array(out));
+        let [sum, difference] = [(); 2].map(|()| p.val(lang::prim::Scalar::Real, "t"));
+        let args = vec![Operand::Real(1.0), Operand::Real(2f64.powi(-24))];
+        p.body.push(Stmt::Let { dst: sum, op: Op::FAdd, args });
+        let args = vec![Operand::Val(sum), Operand::Real(1.0)];
+        p.body.push(Stmt::Let { dst: difference, op: Op::FSub, args });
+        p.body.push(Stmt::Store { buf: out, index: vec![], value: Operand::Val(difference) });
+        let (before, after, q) = optimised(&p, Options { strict: true, ..Options::default() }, &[]);
+        assert_eq!(before.outs, [Array::reals([], [left])]);
+        assert_eq!(after.outs, before.outs);
+        assert_eq!(q.body, [Stmt::Store { buf: out, index: vec![], value: Operand::Real(left) }]);
+    }
+}
+
 #[test]
 fn pipelines_are_checked() {
     assert!(Pipeline::new(PIPELINE).is_ok());

@@ -337,3 +337,26 @@ fn what_is_known_around_a_region_is_not_computed_again() {
     assert!(v.same(&w));
     assert_eq!(before.operations - after.operations, 4 * Prim::Exp.row().cost as u64);
 }
+
+/// Constants meet in the e-graph as they would when the program runs.
+#[test]
+fn constants_are_folded_in_the_precision_of_the_program() {
+    for (precision, third) in [(Precision::Double, 1.0 / 3.0), (Precision::Single, f64::from(1f32 / 3.0))] {
+        let mut s = Supply::default();
+        let (x, a) = (Binder::new(s.fresh("x"), Type::Real), Binder::new(s.fresh("a"), Type::Real));
+        let quotient = prim(Prim::Div, [real(1.0), real(3.0)]);
+        let body = let_(a.clone(), quotient, prim(Prim::Mul, [var(&x.var), var(&a.var)]));
+        let def = Def {
+            name: "f".into(),
+            types: vec![],
+            sizes: vec![],
+            params: vec![x.clone()],
+            result: Type::Real,
+            body,
+            supply: s,
+        };
+        let simple = definition(&def, &Program::default(), &Options::default(), precision);
+        let Term::Prim(Prim::Mul, args) = &*simple.body else { panic!("{:?}", simple.body) };
+        assert!(args.contains(&real(third)), "{precision}: {:?}", simple.body);
+    }
+}
