@@ -1,0 +1,83 @@
+//! Gradients of the GradBench suite on one thread and on two: how much sooner they are there, by the clock, and that they are the same to the bit.
+//!
+//! `cargo bench -p tests --bench threads`. Takes two processors that nothing else uses.
+
+use cli::args::Engine;
+use cli::data::{Numbers, Tensor};
+use cli::gradbench::Module;
+use cli::pipeline::Options;
+use lang::precision::Precision;
+use serde_json::Value as Json;
+use std::time::{Duration, Instant};
+use tests::by_hand::inputs;
+
+type Case = (&'static str, &'static str, fn() -> Json);
+
+const CASES: &[Case] = &[
+    ("llsq", "gradient", || inputs::llsq(32_768, 128)),
+    ("gmm", "jacobian", || inputs::gmm(32, 25, 4000)),
+    ("ba", "jacobian", || inputs::ba(49, 7776, 31_843)),
+];
+
+const ROUNDS: usize = 15;
+
+fn options(threads: usize) -> Options {
+    Options {
+        engine: Engine::Jit,
+        precision: Precision::Double,
+        strict: false,
+        scalar_math: false,
+        fast_math: false,
+        threads,
+        cache: None,
+        sizes: vec![],
+    }
+}
+
+fn bits(leaves: &[Tensor]) -> Vec<u64> {
+    let numbers = leaves.iter().flat_map(|leaf| match &leaf.data {
+        Numbers::Real(xs) => xs.iter().map(|x| x.to_bits()).collect::<Vec<_>>(),
+        Numbers::Single(xs) => xs.iter().map(|x| u64::from(x.to_bits())).collect(),
+        Numbers::Int(xs) => xs.iter().map(|k| *k as u64).collect(),
+        Numbers::Bool(xs) => xs.iter().map(|b| u64::from(*b)).collect(),
+    });
+    numbers.collect()
+}
+
+/// The best time, and the result.
+fn best(module: &str, function: &str, input: &Json, threads: usize) -> (Duration, Vec<u64>) {
+    let failed = |e: &dyn std::fmt::Debug| -> ! { panic!("{module}: {e:?}") };
+    let mut compiled = Module::find(module, None, &options(threads)).unwrap_or_else(|e| failed(&e));
+    let call = compiled.call(function, input).unwrap_or_else(|e| failed(&e));
+    let mut bound = call.bind().unwrap_or_else(|e| failed(&e));
+    let mut best = Duration::MAX;
+    for _ in 0..ROUNDS {
+        let start = Instant::now();
+        bound.run().unwrap_or_else(|e| failed(&e));
+        best = best.min(start.elapsed());
+    }
+    (best, bits(&bound.outcome().result))
+}
+
+fn measure() {
+    println!("{:<8}{:>14}{:>14}{:>10}", "", "one thread ms", "two threads ms", "sooner");
+    for (module, function, input) in CASES {
+        let input = input();
+        let ((one, a), (two, b)) = (best(module, function, &input, 1), best(module, function, &input, 2));
+        assert_eq!(a, b, "{module}: the number of threads shows in the result");
+        let ms = |t: Duration| t.as_secs_f64() * 1e3;
+        println!("{module:<8}{:>14.3}{:>14.3}{:>10.2}", ms(one), ms(two), ms(one) / ms(two));
+    }
+}
+
+fn main() {
+    // On the compiler's deep stack.
+    let done = cli::guard::run(|| {
+        measure();
+        Ok(())
+    });
+    if let Err(stop) = done {
+        eprintln!("{stop:?}");
+        std::process::exit(1);
+    }
+}
