@@ -149,6 +149,12 @@ impl Pull<'_> {
         }
     }
 
+    /// (build n (λi. t))[k]
+    fn element(&mut self, i: &Var, n: &Size, t: &Tm, k: Tm, site: &Site) -> Tm {
+        let element = Subst::new(self.supply).term_for(i, k.clone()).term(t);
+        if self.within(&k, n) { element } else { checked(&k, n, site, element) }
+    }
+
     /// Is 0 ≤ k < n, whatever the indices in k are within their ranges?
     fn within(&self, k: &Tm, n: &Size) -> bool {
         let evident = || {
@@ -235,10 +241,13 @@ impl Mapper for Pull<'_> {
                 if let Term::Var(a) = &**a
                     && let Some((i, n, body)) = self.builds.get(a).cloned()
                 {
-                    let element = Subst::new(self.supply).term_for(&i, k.clone()).term(&body);
-                    return if self.within(&k, &n) { element } else { checked(&k, &n, site, element) };
+                    return self.element(&i, &n, &body, k, site);
                 }
-                make::index(self.term(a), k, site.clone())
+                match &*self.term(a) {
+                    // A row that was read through, of which one element is wanted.
+                    Term::Build { index, bound, body } => self.element(index, bound, body, k, site),
+                    a => make::index(a.clone().into(), k, site.clone()),
+                }
             }
             Term::Build { index, bound, .. }
             | Term::Sum { index, bound, .. }

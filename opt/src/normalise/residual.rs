@@ -360,13 +360,13 @@ impl Normaliser<'_> {
             Term::Index(..) | Term::Proj(..) | Term::Var(_) | Term::Lit(_) => true,
             // A view is read through, not built.
             Term::Build { body, .. } => crate::pull::is_view(body),
+            Term::If(_, a, b) => operations(a).zip(operations(b)).is_some_and(|(a, b)| a + b <= CHEAP),
             Term::Tuple(_)
             | Term::Let(..)
             | Term::Inject(..)
             | Term::Case(..)
             | Term::Lam(..)
             | Term::App(..)
-            | Term::If(..)
             | Term::Update { .. }
             | Term::Array(..)
             | Term::Sum { .. }
@@ -489,6 +489,16 @@ impl Normaliser<'_> {
     pub fn family(&mut self, index: Var, bound: Size, kept: Kept, store: Option<V>) -> V {
         let saved = kept.saved;
         V::Family(Rc::new(Family { index, bound, store, saved, elem: kept.value }))
+    }
+}
+
+/// The cost of an arm that reads no array and does nothing but operations.
+fn operations(t: &Term) -> Option<u32> {
+    match t {
+        Term::Var(_) | Term::Lit(_) => Some(0),
+        Term::Prim(p, ts) => ts.iter().try_fold(p.row().cost, |cost, t| Some(cost + operations(t)?)),
+        Term::Let(_, a, b) => Some(operations(a)? + operations(b)?),
+        _ => None,
     }
 }
 

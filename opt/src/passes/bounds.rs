@@ -15,6 +15,8 @@ pub struct Poly(BTreeMap<Vec<Val>, i64>);
 /// Larger polynomials are not followed.
 const MAX_TERMS: usize = 12;
 const MAX_DEGREE: usize = 3;
+/// So many ways for choices to come out are gone through.
+const MAX_CASES: usize = 8;
 /// Only so many of the latest facts are looked at.
 const NEAR: usize = 48;
 
@@ -94,7 +96,10 @@ pub struct Bounds {
     quotients: HashMap<Val, (usize, Poly, i64)>,
     /// v = x mod c, c > 0: v, x, c.
     remainders: Vec<(Val, Poly, i64)>,
+    extents: HashMap<Val, Operand>,
     defs: HashMap<Val, (Op, Vec<Operand>)>,
+    /// Ints that are one of two.
+    choices: HashMap<Val, [Operand; 2]>,
     /// Sizes of parameters.
     sizes: HashSet<Val>,
     /// Polynomials known to be ≥ 0 here.
@@ -108,7 +113,9 @@ impl Bounds {
             ranges: HashMap::new(),
             quotients: HashMap::new(),
             remainders: vec![],
+            extents: HashMap::new(),
             defs: HashMap::new(),
+            choices: HashMap::new(),
             sizes: HashSet::new(),
             facts: vec![],
         };
@@ -132,6 +139,11 @@ impl Bounds {
             Stmt::For(l) => {
                 let (number, extent) = (b.number(), b.poly(l.extent));
                 b.ranges.insert(l.index, (number, extent));
+                b.extents.insert(l.index, l.extent);
+            }
+            Stmt::If(i) => {
+                let ints = i.results.iter().filter(|(dst, ..)| p.vals[dst.0 as usize].0 == Scalar::Int);
+                b.choices.extend(ints.map(|(dst, t, e)| (*dst, [*t, *e])));
             }
             _ => (),
         });
@@ -154,6 +166,10 @@ impl Bounds {
                 self.quotients.insert(dst, (self.number(), self.poly(*x), *c));
                 return;
             }
+            (Op::Select, [_, t, e]) => {
+                self.choices.insert(dst, [*t, *e]);
+                return;
+            }
             _ => return,
         };
         if poly.is_small() {
@@ -172,6 +188,16 @@ impl Bounds {
             Operand::Int(k) => Poly::int(k),
             Operand::Real(_) | Operand::Bool(_) => Poly::default(),
         }
+    }
+
+    /// The operation that gives an int or a bool.
+    pub fn definition(&self, v: Val) -> Option<(Op, &[Operand])> {
+        self.defs.get(&v).map(|(op, args)| (*op, args.as_slice()))
+    }
+
+    /// The extent of a loop's index, with a number that grows inwards.
+    pub fn index(&self, v: Val) -> Option<(usize, Operand)> {
+        Some((self.ranges.get(&v)?.0, *self.extents.get(&v)?))
     }
 
     /// A place to return to with [`Bounds::forget`].
@@ -295,8 +321,20 @@ impl Bounds {
         e
     }
 
-    /// e ≥ 0 can be shown.
+    /// e ≥ 0 can be shown, whichever of two each choice in it is.
     pub fn nonneg(&self, e: &Poly) -> bool {
+        self.nonneg_in_cases(e, MAX_CASES)
+    }
+
+    fn nonneg_in_cases(&self, e: &Poly, cases: usize) -> bool {
+        let choice = e.vals().find_map(|v| Some((v, self.choices.get(&v)?)));
+        if let Some((v, either)) = choice
+            && cases > 1
+            && let Some((a, b)) = e.split(v)
+            && either.iter().all(|x| self.nonneg_in_cases(&a.times(&self.poly(*x)).plus(1, &b), cases / 2))
+        {
+            return true;
+        }
         self.follows(e) || self.multiplied_out(e).is_some_and(|e| self.follows(&e))
     }
 

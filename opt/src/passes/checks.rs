@@ -30,7 +30,8 @@ fn learn(p: &Proc, stmts: &[Stmt], bounds: &mut Bounds, decided: &mut Subst) {
     for s in stmts {
         match s {
             Stmt::Let { dst, op, args } => {
-                if let Some(truth) = bounds.decide(*op, args) {
+                if let Some(truth) = bounds.decide(*op, args).or_else(|| bounds.in_every_iteration(*op, args))
+                {
                     decided.set(*dst, Operand::Bool(truth));
                 }
             }

@@ -25,6 +25,7 @@ mod stores;
 mod stretches;
 #[cfg(test)]
 mod tests;
+mod trial;
 
 use lang::loops::{Proc, text, verify};
 

@@ -2,6 +2,7 @@
 
 mod pictures;
 mod random;
+mod ranges;
 
 use super::*;
 use lang::loops::eval::{self, Arg, Array, Data};
