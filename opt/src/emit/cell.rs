@@ -6,12 +6,17 @@
 //! cotangent that never arrived does not meet an infinite partial.
 //!
 //! An element of a buffer has no guard. A buffer that is added to in an arm has *holes*, and so has what is added to in some steps of a
-//! loop only: there a zero stands for the structural one, and the guard is that the value is not 0.
+//! loop only: there a zero stands for the structural one, and the guard is that the value is not 0. One that got a number at every element
+//! is *full*, and has no holes whatever else is added to it.
 
 use super::Emitter;
-use super::place::{Dst, Lv};
+use super::place::{Dst, Lv, Slice};
+use lang::core::Term;
 use lang::loops::{Buf, Carried, CarriedKind, If, Op, Operand, Stmt};
+use lang::name::Var;
 use lang::prim::Scalar;
+use lang::size::Size;
+use lang::target::{Lin, LinTerm};
 use std::collections::BTreeMap;
 
 #[derive(Clone)]
@@ -156,11 +161,61 @@ impl Emitter<'_> {
     pub fn hole(&mut self, d: &Dst) {
         match d {
             Dst::Null | Dst::Cell(_) => {}
+            Dst::Slice(s, _) if self.is_full(s) => {}
             Dst::Slice(s, _) => {
                 self.holes.insert(s.buf);
             }
             Dst::Tuple(ds) => ds.iter().for_each(|d| self.hole(d)),
         }
+    }
+
+    /// After Σ_{i < n} t into d: which buffers are full, because t adds a number at i.
+    pub fn filled(&mut self, t: &Lin, i: &Var, n: &Size, d: &Dst) {
+        match (&**t, d) {
+            (LinTerm::CLet(_, _, t) | LinTerm::Let(_, _, t), _) => self.filled(t, i, n, d),
+            (LinTerm::Plus(a, b), _) => {
+                self.filled(a, i, n, d);
+                self.filled(b, i, n, d);
+            }
+            (LinTerm::Tuple(ts), Dst::Tuple(ds)) => {
+                ts.iter().zip(ds).for_each(|(t, d)| self.filled(t, i, n, d));
+            }
+            (LinTerm::OneHot { bound, index, term }, Dst::Slice(s, _)) => {
+                let at_each = bound == n && matches!(&**index, Term::Var(v) if v == i);
+                if at_each && self.is_number(term) {
+                    self.fill(s);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Every element of a slice has got a number.
+    pub fn fill(&mut self, s: &Slice) {
+        if s.at.is_empty() && self.lives_here(s.buf) {
+            self.full.insert(s.buf);
+            self.holes.remove(&s.buf);
+        }
+    }
+
+    /// A slice of a full buffer.
+    pub fn is_full(&self, s: &Slice) -> bool {
+        self.full.contains(&s.buf)
+    }
+
+    fn is_number(&self, t: &Lin) -> bool {
+        match &**t {
+            LinTerm::Var(z) => matches!(self.lins.get(z), Some(Lv::Scalar(_, None))),
+            LinTerm::Scale(_, t) => self.is_number(t),
+            LinTerm::Plus(a, b) => self.is_number(a) || self.is_number(b),
+            _ => false,
+        }
+    }
+
+    /// Whatever is emitted here happens as often as the buffer comes to life.
+    fn lives_here(&self, buf: Buf) -> bool {
+        let block = self.blocks.last();
+        block.is_some_and(|b| b.iter().any(|s| matches!(s, Stmt::Alloc { buf: here } if *here == buf)))
     }
 
     /// A scalar loaded from a buffer, as a linear value.

@@ -135,7 +135,9 @@ impl Emitter<'_> {
                     e.bind(index, Ev::Scalar(i), &Type::Int);
                     e.emit(body, d)?;
                     Ok(vec![])
-                })
+                })?;
+                self.filled(body, index, bound, d);
+                Ok(())
             }
             LinTerm::Loop { direction, state, init, index, bound, body } => {
                 let n = self.size(bound);
@@ -290,15 +292,19 @@ impl Emitter<'_> {
             (Lv::Slice(from), Dst::Slice(to, fresh)) => {
                 let n = self.rest(from)[0];
                 let (from, to) = (from.clone(), to.clone());
+                let (source, target) = (from.clone(), to.clone());
                 let first = self.fresh[*fresh];
                 self.for_loop("i", n, false, Parallel::Yes, |e, i| {
-                    let part = e.lv_at(&Lv::Slice(from), i)?;
+                    let part = e.lv_at(&Lv::Slice(source), i)?;
                     let flag = e.fresh_flag();
                     e.fresh[flag] = first;
-                    e.add(&part, &Dst::Slice(to.at(i), flag))?;
+                    e.add(&part, &Dst::Slice(target.at(i), flag))?;
                     Ok(vec![])
                 })?;
                 self.fresh[*fresh] = false;
+                if self.is_full(&from) {
+                    self.fill(&to);
+                }
                 Ok(())
             }
             _ => Err(Error::bug("a linear value does not fit its destination")),

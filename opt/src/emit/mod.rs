@@ -110,6 +110,7 @@ fn procedure(
         fresh: vec![],
         spare: HashSet::new(),
         holes: HashSet::new(),
+        full: HashSet::new(),
         staying: HashMap::new(),
         checked: vec![],
         supply: def.supply.clone(),
@@ -209,6 +210,8 @@ struct Emitter<'p> {
     spare: HashSet<Buf>,
     /// The accumulators that an arm not taken may have left without a contribution: a zero in one is structural ([`cell`]).
     holes: HashSet<Buf>,
+    /// Those that have a number at every element.
+    full: HashSet<Buf>,
     /// The linear variables that are to be bound with a component in its own buffer already ([`inplace`]).
     staying: HashMap<Var, (Vec<usize>, place::Dst)>,
     /// The indices that have been checked on every way here, and what they are below.

@@ -1,6 +1,7 @@
 //! Single-use lets are written where they are used, when that is in the same region: the reader, and emission, see expressions. Nothing
 //! moves under a binder or into a branch, so nothing is computed more often, or fails where it did not.
 
+use crate::normalise::linear::is_path;
 use lang::core::{Binder, Term, Tm, make};
 use lang::name::Var;
 use lang::size::Size;
@@ -226,6 +227,17 @@ impl Tidy<'_> {
     }
 }
 
+/// One entry that has a name: to add it in two places is cheaper than to make an array of it.
+fn is_entry(t: &Lin) -> bool {
+    match &**t {
+        LinTerm::OneHot { index, term, .. } => {
+            let named = matches!(**index, Term::Var(_) | Term::Lit(_));
+            named && (is_path(term) || is_entry(term))
+        }
+        _ => false,
+    }
+}
+
 /// Whether a component of the value is a sum of several terms where emission would add them one by one to what the value is added to.
 fn adds(t: &Lin) -> bool {
     match &**t {
@@ -277,7 +289,8 @@ impl Mapper for Tidy<'_> {
             LinTerm::Let(z, s, b) => {
                 let (depth, new) = (self.linear_depth_below(s), self.lin(s));
                 let moves = !self.strict || !adds(&new);
-                if moves && self.uses.single(&z.var) && depth < LINEAR_DEPTH {
+                let at_use = self.uses.single(&z.var) || is_entry(&new);
+                if moves && at_use && depth < LINEAR_DEPTH {
                     self.depth.insert(z.var.clone(), depth + 1);
                     self.lins.insert(z.var.clone(), new);
                     return self.lin(b);
