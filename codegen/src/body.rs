@@ -60,6 +60,8 @@ pub(crate) struct Gen<'u, 'c> {
     pub loops: usize,
     /// Bytes of stack given to local buffers.
     pub stack: u64,
+    /// The buffers that have memory for all iterations of a loop around.
+    pub planned: HashSet<Buf>,
     /// Additions on the way from a Sum-carried scalar to its next value.
     pub sums: HashSet<Val>,
     /// Steps to an extremum.
@@ -100,6 +102,7 @@ impl<'u, 'c> Gen<'u, 'c> {
             arena: None,
             loops: 0,
             stack: 0,
+            planned: HashSet::new(),
             sums: HashSet::new(),
             extrema: HashMap::new(),
             role,
@@ -303,6 +306,8 @@ impl<'u, 'c> Gen<'u, 'c> {
     ) -> Result<Vec<BasicValueEnum<'c>>> {
         self.mark_sums(&f.carried, &f.body);
         self.mark_extrema(&f.carried, &f.body);
+        let trips = self.b.build_int_sub(hi, lo, "")?;
+        let planned = self.plan(f, trips, 1)?;
         let (header, body, done) = (self.new_block("for"), self.new_block("body"), self.new_block("done"));
         let before = self.here();
         self.b.build_unconditional_branch(header)?;
@@ -324,6 +329,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         counter.add_incoming(&[(&next, self.here())]);
         self.close_loop(&f.carried, &phis, header, hints::of_loop(f))?;
         self.b.position_at_end(done);
+        self.forget(planned);
         Ok(phis.iter().map(|p| p.as_basic_value()).collect())
     }
 

@@ -8,7 +8,7 @@ use inkwell::basic_block::BasicBlock;
 use inkwell::intrinsics::Intrinsic;
 use inkwell::values::{BasicValueEnum, FastMathFlags, IntValue, PhiValue, PointerValue};
 use inkwell::{IntPredicate, types::BasicType};
-use lang::loops::{Buf, Operand};
+use lang::loops::{Buf, For, Operand, walk};
 use lang::prim::Scalar;
 
 /// Where a buffer is.
@@ -143,8 +143,36 @@ impl<'u, 'c> Gen<'u, 'c> {
         self.place(buf, ptr)
     }
 
+    /// Before a loop: memory for what every iteration would allocate, each element `times` over, that is the same for all of them. A callee's
+    /// stack needs no plan. What is planned is to be forgotten after the loop ([`Gen::forget`]).
+    pub fn plan(&mut self, f: &For, trips: IntValue<'c>, times: u64) -> Result<Vec<Buf>> {
+        let mut planned = vec![];
+        if self.mark.is_none() {
+            for buf in walk::planned(self.proc, f) {
+                if !self.planned.contains(&buf) {
+                    self.alloc_if(buf, times, Some(trips))?;
+                    self.planned.insert(buf);
+                    planned.push(buf);
+                }
+            }
+        }
+        Ok(planned)
+    }
+
+    pub fn forget(&mut self, planned: Vec<Buf>) {
+        self.planned.retain(|buf| !planned.contains(buf));
+    }
+
     /// Memory for a local buffer, each element `times` over.
     pub fn alloc_many(&mut self, buf: Buf, times: u64) -> Result<()> {
+        match self.planned.contains(&buf) {
+            true => Ok(()),
+            false => self.alloc_if(buf, times, None),
+        }
+    }
+
+    /// The same, but nothing from an arena for a loop that does not run.
+    fn alloc_if(&mut self, buf: Buf, times: u64, trips: Option<IntValue<'c>>) -> Result<()> {
         let info = self.proc.info(buf);
         let size = self.size_of(info.elem) * times;
         let constant = info.shape.iter().try_fold(size, |size, d| match d {
@@ -165,7 +193,11 @@ impl<'u, 'c> Gen<'u, 'c> {
             }
             _ => {
                 let dims = info.shape.iter().map(|d| self.get_int(*d)).collect::<Result<Vec<_>>>()?;
-                let bytes = self.bytes(size, &dims)?;
+                let mut bytes = self.bytes(size, &dims)?;
+                if let Some(trips) = trips {
+                    let none = self.b.build_int_compare(IntPredicate::SLE, trips, self.int(0), "")?;
+                    bytes = self.b.build_select(none, self.int(0), bytes, "bytes")?.into_int_value();
+                }
                 self.arena_alloc(bytes)?
             }
         };

@@ -14,7 +14,7 @@ use inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, FloatValue, FunctionValue, IntValue, PointerValue,
 };
 use lang::loops::verify::{Touched, touched};
-use lang::loops::{Block, Buf, Carried, CarriedKind, For, Op, Operand, Proc, Stmt, Val, walk};
+use lang::loops::{Block, Buf, Carried, CarriedKind, For, Op, Operand, Parallel, Proc, Stmt, Val, walk};
 use lang::prim::Scalar;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,12 +23,23 @@ const CHUNK_WORK: f64 = 65536.0;
 const MAX_CHUNKS: u64 = 64;
 /// In bytes.
 const CACHE_LINE: i64 = 64;
-/// Work per element of an accumulated buffer that pays for a private copy of it.
+/// Iterations of a loop in lanes come to a chunk by so many, which are whole groups of lanes.
+const GROUP: i64 = 16;
+/// Work per element of an accumulated buffer that pays for a private copy of it; in lanes there is one more for each lane, and the work takes
+/// less time.
 const COPY_WORK: f64 = 16.0;
+const COPIES_WORK: f64 = 2048.0;
 /// The same for the copies of lanes, which are zeroed and added up once.
 const LANE_COPY_WORK: f64 = 16.0;
 /// What is assumed of a trip count that is not known before the loop.
 const UNKNOWN_TRIPS: f64 = 16.0;
+
+fn group(f: &For) -> i64 {
+    match f.parallel {
+        Parallel::Lanes => GROUP,
+        Parallel::Yes | Parallel::No => 1,
+    }
+}
 
 /// What a loop body takes from outside, and accumulates into without owning.
 struct Captures {
@@ -93,7 +104,7 @@ impl<'u, 'c> Gen<'u, 'c> {
             let at = self.b.build_struct_gep(context_type, context, i as u32, "").map_err(into_error)?;
             self.b.build_store(at, *value)?;
         }
-        let body = self.trampoline(chunk, context_type, &captures, k)?;
+        let body = self.trampoline(f, chunk, context_type, &captures, k)?;
         let (ptr, i64) = (self.u.ptr.into(), self.u.i64.into());
         let run = self.u.declare("adc_parallel_for", &[i64, ptr, ptr, ptr], Some(self.u.i64.into()), None);
         let body = body.as_global_value().as_pointer_value();
@@ -226,6 +237,7 @@ impl<'u, 'c> Gen<'u, 'c> {
     /// status body(context, chunk, failure): what `adc_parallel_for` calls. Zeroes the chunk's sums and copies and runs its iterations.
     fn trampoline(
         &self,
+        f: &For,
         chunk: FunctionValue<'c>,
         context_type: StructType<'c>,
         captures: &Captures,
@@ -261,28 +273,53 @@ impl<'u, 'c> Gen<'u, 'c> {
             let position = captures.bufs.iter().position(|b| b == buf).expect("private buffers are captured");
             captured[captures.vals.len() + position] = copy.into();
         }
-        // The first extent mod chunks chunks have one iteration more.
+        // The first groups mod chunks chunks have one group more.
+        let groups = g.groups(f, extent)?;
         let (q, r) =
-            (g.b.build_int_signed_div(extent, chunks, "")?, g.b.build_int_signed_rem(extent, chunks, "")?);
+            (g.b.build_int_signed_div(groups, chunks, "")?, g.b.build_int_signed_rem(groups, chunks, "")?);
         let longer = g.b.build_int_compare(IntPredicate::SLT, c, r, "")?;
         let before = g.b.build_select(longer, c, r, "")?.into_int_value();
         let lo = g.b.build_int_add(g.b.build_int_mul(q, c, "")?, before, "lo")?;
         let length = g.b.build_int_add(q, g.b.build_int_z_extend(longer, u.i64, "")?, "")?;
         let hi = g.b.build_int_add(lo, length, "hi")?;
+        let (lo, hi) = match group(f) {
+            1 => (lo, hi),
+            size => {
+                let lo = g.b.build_int_mul(lo, g.int(size), "lo")?;
+                let hi = g.b.build_int_mul(hi, g.int(size), "hi")?;
+                let past = g.b.build_int_compare(IntPredicate::SGT, hi, extent, "")?;
+                (lo, g.b.build_select(past, extent, hi, "hi")?.into_int_value())
+            }
+        };
         let status = g.call_chunk(chunk, lo, hi, row, g.failure, &captured)?;
         g.require_success(status)?;
         g.finish()?;
         Ok(function)
     }
 
-    /// How many chunks: total work over a chunk's worth, between 1 and `MAX_CHUNKS` and not above the extent.
+    /// The groups of iterations that are not divided between chunks.
+    fn groups(&self, f: &For, extent: IntValue<'c>) -> Result<IntValue<'c>> {
+        match group(f) {
+            1 => Ok(extent),
+            size => {
+                let up = self.b.build_int_add(extent, self.int(size - 1), "")?;
+                Ok(self.b.build_int_signed_div(up, self.int(size), "groups")?)
+            }
+        }
+    }
+
+    /// How many chunks: total work over a chunk's worth, between 1 and `MAX_CHUNKS` and not above the number of groups.
     fn chunks(&mut self, f: &For, extent: IntValue<'c>, captures: &Captures) -> Result<IntValue<'c>> {
         let real = |x: f64| self.u.f64.const_float(x);
         let mut worth = real(0.0);
+        let copy_work = match f.parallel {
+            Parallel::Lanes => COPIES_WORK,
+            Parallel::Yes | Parallel::No => COPY_WORK,
+        };
         for buf in &captures.private {
             let elements = self.b.build_signed_int_to_float(self.elements(*buf)?, self.u.f64, "")?;
             worth =
-                self.b.build_float_add(worth, self.b.build_float_mul(elements, real(COPY_WORK), "")?, "")?;
+                self.b.build_float_add(worth, self.b.build_float_mul(elements, real(copy_work), "")?, "")?;
         }
         let least = real(CHUNK_WORK);
         let worth = self.smaller(worth, least, true)?;
@@ -290,7 +327,8 @@ impl<'u, 'c> Gen<'u, 'c> {
         let work = self.b.build_float_mul(trips, self.work(&f.body)?, "work")?;
         let chunks = self.b.build_float_div(work, worth, "")?;
         let chunks = self.smaller(chunks, real(MAX_CHUNKS as f64), false)?;
-        let chunks = self.smaller(chunks, trips, false)?;
+        let groups = self.b.build_signed_int_to_float(self.groups(f, extent)?, self.u.f64, "")?;
+        let chunks = self.smaller(chunks, groups, false)?;
         let chunks = self.smaller(chunks, real(1.0), true)?;
         Ok(self.b.build_float_to_signed_int(chunks, self.u.i64, "chunks")?)
     }

@@ -436,9 +436,11 @@ fn random_procedures() {
 }
 
 /// Rows of random statements, each row an iteration of a loop in lanes. `exact`: without rounding, the rows' sums and additions to one place in it.
-fn rows(seed: u64, exact: bool) -> Proc {
+/// `fixed`: how many rows, where that is known when it is compiled.
+fn rows(seed: u64, exact: bool, fixed: Option<i64>) -> Proc {
     let mut b = Build::new("rows");
     let (rows, size) = (b.size("rows"), b.size("n"));
+    let rows = fixed.map_or(rows, int);
     let (x, z) = (b.input("x", &[size]), b.input("z", &[rows]));
     let out = b.output("out", &[rows, size]);
     let (whole, total) = (b.output("whole", &[size]), b.output("total", &[]));
@@ -491,10 +493,14 @@ fn random_rows_in_lanes() {
     };
     for seed in 0..40 {
         for exact in [false, true] {
-            let p = rows(seed * 7919 + 1, exact);
-            let args = [0, 1, 4, 11, 70]
-                .map(|count| vec![n(count), n(3), integers(&[3], seed), integers(&[count], seed + 5)]);
-            agree_under(&p, &args, Options { strict: !exact, ..STRICT });
+            let args =
+                |count: usize| vec![n(count), n(3), integers(&[3], seed), integers(&[count], seed + 5)];
+            let options = Options { strict: !exact, ..STRICT };
+            agree_under(&rows(seed * 7919 + 1, exact, None), &[0, 1, 4, 11, 70].map(args), options);
+            // Fewer than there are lanes, whole groups of them, and groups with a rest.
+            let count = [1, 3, 4, 8, 11, 16, 35][seed as usize % 7];
+            let p = rows(seed * 7919 + 1, exact, Some(count as i64));
+            agree_under(&p, &[args(count)], options);
         }
     }
 }

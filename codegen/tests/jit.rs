@@ -627,3 +627,34 @@ fn out_of_memory_is_an_error() {
         assert_eq!(jit.call("huge", &mut [Arg::Int(n), out(&mut y)]), Err(RunError::OutOfMemory));
     }
 }
+
+/// Memory for the iterations of a loop is taken before it, in the size that is asked for there; none for a loop that does not run.
+#[test]
+fn memory_for_a_loop() {
+    for parallel in [Parallel::No, Parallel::Yes, Parallel::Lanes] {
+        let mut b = Build::new("powers");
+        let (m, n) = (b.size("m"), b.size("n"));
+        let result = b.output("result", &[m]);
+        b.for_(m, parallel, CarriedKind::Sum, &[], |b, i, _| {
+            let work = b.local("work", &[n]);
+            let x = b.op(Op::IToF, &[i]);
+            b.fill(work, x);
+            b.each(n, |b, j| b.accum(work, &[j], r(1.0)));
+            let first = b.load(work, &[int(0)]);
+            let last = b.op(Op::ISub, &[n, int(1)]);
+            let last = b.load(work, &[last]);
+            let product = b.op(Op::FMul, &[first, last]);
+            b.store(result, &[i], product);
+            vec![]
+        });
+        let jit = Jit::compile(&[b.done()], &STRICT).unwrap();
+        let mut found = vec![f64::NAN; 37];
+        jit.call("powers", &mut [Arg::Int(37), Arg::Int(1000), out(&mut found)]).unwrap();
+        let expected: Vec<f64> = (0..37).map(|i| f64::from((i + 1) * (i + 1))).collect();
+        assert_eq!(found, expected);
+        // A machine with so much memory is not built.
+        jit.call("powers", &mut [Arg::Int(0), Arg::Int(1 << 59), out(&mut [])]).unwrap();
+        let none = jit.call("powers", &mut [Arg::Int(1), Arg::Int(1 << 59), out(&mut [0.0])]);
+        assert!(matches!(none, Err(RunError::OutOfMemory)), "{none:?}");
+    }
+}

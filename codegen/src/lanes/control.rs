@@ -45,6 +45,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
             inits.push(self.value(c.param, c.init)?);
         }
         self.g.mark_sums(&f.carried, &f.body);
+        let planned = self.g.plan(f, extent, u64::from(self.width))?;
         let g = &mut *self.g;
         let (header, body, done) = (g.new_block("for"), g.new_block("body"), g.new_block("done"));
         let before = g.here();
@@ -85,6 +86,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
         for (c, phi) in f.carried.iter().zip(phis) {
             self.set(c.result, phi.as_basic_value())?;
         }
+        self.g.forget(planned);
         Ok(())
     }
 

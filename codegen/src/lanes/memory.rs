@@ -9,6 +9,9 @@ use inkwell::values::{BasicValue, BasicValueEnum, IntValue, PointerValue, Vector
 use lang::loops::{Buf, Operand, Val};
 use lang::prim::Scalar;
 
+/// Whole buffers of up to so many elements are handled element by element, so that they can become registers.
+const WRITTEN_OUT: u64 = 16;
+
 /// Where the lanes' elements are.
 enum At<'c> {
     /// Beside each other.
@@ -319,7 +322,7 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
         })
     }
 
-    fn each_element(&mut self, buf: Buf, f: impl FnOnce(&mut Self, &At<'c>) -> Result<()>) -> Result<()> {
+    fn each_element(&mut self, buf: Buf, mut f: impl FnMut(&mut Self, &At<'c>) -> Result<()>) -> Result<()> {
         let (ptr, elem) = (self.g.at(buf)?.ptr, self.g.proc.info(buf).elem);
         let (count, width) = (self.g.elements(buf)?, self.g.int(i64::from(self.width)));
         self.over(count, |lanes, e| {
@@ -328,12 +331,15 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
         })
     }
 
-    /// for e in 0..count
+    /// for e in 0..count; a few are written out.
     fn over(
         &mut self,
         count: IntValue<'c>,
-        f: impl FnOnce(&mut Self, IntValue<'c>) -> Result<()>,
+        mut f: impl FnMut(&mut Self, IntValue<'c>) -> Result<()>,
     ) -> Result<()> {
+        if let Some(few) = count.get_zero_extended_constant().filter(|n| *n <= WRITTEN_OUT) {
+            return (0..few).try_for_each(|e| f(self, self.g.int(e as i64)));
+        }
         let open = self.g.open_each(count)?;
         f(self, open.index())?;
         self.g.close_each(open)

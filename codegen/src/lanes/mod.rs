@@ -55,7 +55,7 @@ impl<'u, 'c> Gen<'u, 'c> {
             Err(why) => return crate::malformed(format!("a loop in lanes: {why}")),
         };
         let register = self.u.lanes();
-        let width = width::lanes(f, &varying, register);
+        let width = width::lanes(self.proc, f, &varying, register);
         let shared = shared_accumulators(f, &varying);
         let mut lanes = Lanes {
             g: self,
@@ -67,9 +67,20 @@ impl<'u, 'c> Gen<'u, 'c> {
             copies: HashMap::new(),
         };
         lanes.open_copies(&shared)?;
+        let count = lanes.g.b.build_int_sub(hi, lo, "")?;
+        let planned = lanes.g.plan(f, count, u64::from(width))?;
         let zeros = lanes.zero_sums(&f.carried);
-        let (at, sums) = lanes.full_groups(f, (lo, hi), zeros)?;
-        let sums = lanes.last_group(f, (at, hi), sums)?;
+        let trips = lo.get_zero_extended_constant().zip(hi.get_zero_extended_constant());
+        let trips = trips.map(|(lo, hi)| hi.saturating_sub(lo));
+        let (at, sums) = match trips {
+            Some(n) if n < u64::from(width) => (lo, zeros),
+            Some(_) | None => lanes.full_groups(f, (lo, hi), zeros)?,
+        };
+        let sums = match trips {
+            Some(n) if n.is_multiple_of(u64::from(width)) => sums,
+            Some(_) | None => lanes.last_group(f, (at, hi), sums)?,
+        };
+        lanes.g.forget(planned);
         lanes.close_copies()?;
         let mut results = vec![];
         for (sum, init) in sums.into_iter().zip(inits) {

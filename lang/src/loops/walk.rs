@@ -214,6 +214,43 @@ pub fn allocated(block: &[Stmt]) -> std::collections::HashSet<Buf> {
     out
 }
 
+/// The local buffers that every iteration of a loop brings to life, with sizes that are known before the loop: memory for them can be there
+/// already.
+pub fn planned(p: &Proc, l: &For) -> Vec<Buf> {
+    fn in_every_iteration(block: &[Stmt], f: &mut dyn FnMut(Buf)) {
+        for s in block {
+            match s {
+                Stmt::Alloc { buf } => f(*buf),
+                Stmt::For(l) => in_every_iteration(&l.body, f),
+                Stmt::Let { .. }
+                | Stmt::Load { .. }
+                | Stmt::Store { .. }
+                | Stmt::Accum { .. }
+                | Stmt::Fill { .. }
+                | Stmt::Copy { .. }
+                | Stmt::While(_)
+                | Stmt::If(_)
+                | Stmt::Check { .. }
+                | Stmt::Argsort { .. }
+                | Stmt::Call { .. }
+                | Stmt::Reserve { .. }
+                | Stmt::View { .. } => {}
+            }
+        }
+    }
+    let own = l.carried.iter().map(|c| c.param).chain([l.index]);
+    let mut inside: std::collections::HashSet<Val> = own.collect();
+    each(&l.body, &mut |s| inside.extend(results(s).into_iter().chain(params(s))));
+    let mut out = vec![];
+    in_every_iteration(&l.body, &mut |buf| {
+        let known = |o: &Operand| !matches!(o, Operand::Val(v) if inside.contains(v));
+        if p.info(buf).shape.iter().all(known) {
+            out.push(buf);
+        }
+    });
+    out
+}
+
 /// What must happen once, in its place in the order of the program: a call, or memory of the region.
 pub fn is_call(s: &Stmt) -> bool {
     matches!(s, Stmt::Call { .. } | Stmt::Reserve { .. })

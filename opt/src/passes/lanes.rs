@@ -41,8 +41,11 @@ const SHORT: i64 = 16;
 const TRIPS: f64 = 16.0;
 /// Operations on reals for each step that every lane takes by itself, from which lanes pay.
 const PER_SINGLE: f64 = 4.0;
-/// A loop shorter than this has too few groups of lanes.
+/// A loop shorter than this has too few groups of lanes to make up for what comes before and after them, unless its iterations are long.
 const FEW: i64 = 32;
+const FEWEST: i64 = 4;
+/// Operations on reals that are a long iteration.
+const LONG: f64 = 1024.0;
 
 /// What a body does, weighted by how often.
 #[derive(Default)]
@@ -62,7 +65,10 @@ struct Profile {
 fn worth(p: &Proc, l: &For, v: &Varying) -> bool {
     let mut profile = Profile::default();
     visit(p, l, v, &l.body, 1.0, &mut profile);
-    let few = matches!(l.extent, Operand::Int(k) if k < FEW);
+    let few = match l.extent {
+        Operand::Int(k) => k < FEWEST || (k < FEW && profile.work < LONG),
+        Operand::Val(_) | Operand::Real(_) | Operand::Bool(_) => false,
+    };
     if few || profile.work == 0.0 || profile.single * PER_SINGLE > profile.work {
         return false;
     }
