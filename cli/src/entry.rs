@@ -1,15 +1,14 @@
 //! Entry points: the Core definitions that commands run, made from a definition of the program. Each is itself an ordinary definition,
 //! with the parameters that the command has data for.
 
-use crate::data::Layout;
+use crate::data::{Layout, Sizes};
 use lang::core::{Binder, Def, Term, Tm, make};
 use lang::diag::{Site, Span};
 use lang::name::{Name, Var};
 use lang::prim::{Prim, Scalar};
-use lang::size::Size;
 use lang::target::{LBinder, Lin, make as lin};
 use lang::types::{LType, Mode, Type};
-use lang::walk::{Mapper, Subst};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What a command asks of a definition.
@@ -156,22 +155,28 @@ pub fn entry(def: &Def, params: &[Slot], result: &Layout, ask: &Ask) -> Entry {
 /// Sizes above this are left to the data: products of a few of them would not fit in 64 bits.
 const LARGEST_FIXED: i64 = 1 << 20;
 
+/// A size up to this is worth code of its own: loops of so few iterations are unrolled, arrays of so few elements lie on the stack.
+/// A larger one changes little in the code, and would have everything compiled again for the next.
+const SMALL: i64 = 64;
+
 /// The definition with sizes fixed by `--size`: compiled for these alone, it takes them no more.
-pub fn fixed(mut def: Def, sizes: &[(String, i64)]) -> Def {
-    let known = |v: &Var| {
-        sizes.iter().find(|(x, k)| *x == *v.name && *k <= LARGEST_FIXED).map(|(_, k)| Size::constant(*k))
-    };
-    let (fixed, open): (Vec<Var>, Vec<Var>) = def.sizes.iter().cloned().partition(|v| known(v).is_some());
-    if fixed.is_empty() {
-        return def;
-    }
-    let mut subst = Subst::new(&mut def.supply);
-    for v in &fixed {
-        subst.terms.insert(v.clone(), make::size(&known(v).unwrap_or_default()));
-    }
-    let params = def.params.iter().map(|p| Binder::new(p.var.clone(), subst.ty(&p.ty))).collect();
-    let (result, body) = (subst.ty(&def.result), subst.term(&def.body));
-    Def { sizes: open, params, result, body, ..def }
+pub fn fixed(def: Def, sizes: &[(String, i64)]) -> Def {
+    let known = |v: &Var| sizes.iter().find(|(x, k)| *x == *v.name && *k <= LARGEST_FIXED).map(|(_, k)| *k);
+    let values: Vec<_> = def.sizes.iter().filter_map(|v| Some((v.clone(), known(v)?))).collect();
+    if values.is_empty() { def } else { def.at(values) }
+}
+
+/// Which sizes of a definition are small: its size variables, and the int parameters that its types mention.
+pub fn small(def: &Def, sizes: &Sizes) -> Vec<(Var, i64)> {
+    let mentioned: BTreeSet<Var> =
+        def.params.iter().map(|p| &p.ty).chain([&def.result]).flat_map(sizes_in).collect();
+    let ints = def.params.iter().filter(|p| p.ty == Type::Int && mentioned.contains(&p.var)).map(|p| &p.var);
+    let value = |v: &Var| Some((v.clone(), sizes.get(v).filter(|k| (0..=SMALL).contains(k))?));
+    def.sizes.iter().chain(ints).filter_map(value).collect()
+}
+
+fn sizes_in(ty: &Type) -> BTreeSet<Var> {
+    lang::walk::free_vars(&Arc::new(Term::Unread(ty.clone())))
 }
 
 fn tuple_or_one(mut types: Vec<Type>) -> Type {

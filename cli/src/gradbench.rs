@@ -9,11 +9,12 @@ use crate::commands::subject::{Data, Subject, data, subject};
 use crate::data::given::Inputs;
 use crate::data::read::Given;
 use crate::data::{Layout, Sizes, Tensor, print};
-use crate::entry::{Ask, entry};
+use crate::entry::{self, Ask, Entry};
 use crate::pipeline::{Bound, Fault, Options, Runnable, to_loops};
 use crate::report::Stop;
 use crate::session::{CheckedFile, Compiler};
-use lang::loops::{Operand, Proc, Stmt, walk};
+use lang::loops::{Buf, Operand, Proc, Stmt, walk};
+use lang::name::Var;
 use lang::precision::Precision;
 use serde_json::{Map, Value as Json};
 use std::borrow::Cow;
@@ -42,9 +43,27 @@ pub struct Module {
     compiled: HashMap<String, Compiled>,
 }
 
+/// How many sizes of one function have code of their own. What comes after them runs the code for all sizes.
+const MOST_SIZES: usize = 16;
+
 struct Compiled {
     subject: Subject,
-    code: Runnable,
+    for_all: Option<Runnable>,
+    at: Vec<(Vec<(Var, i64)>, Runnable)>,
+}
+
+impl Compiled {
+    fn entry(&self) -> Entry {
+        let Subject { def, params, result, .. } = &self.subject;
+        entry::entry(def, params, result, &Ask::Value)
+    }
+
+    /// The code for these sizes, if there is any.
+    fn code(&self, sizes: &Sizes) -> Option<&Runnable> {
+        let small = entry::small(&self.subject.def, sizes);
+        let own = self.at.iter().find(|(at, _)| *at == small).map(|(_, code)| code);
+        own.or(self.for_all.as_ref())
+    }
 }
 
 /// A function with its input, as its code takes it.
@@ -77,48 +96,68 @@ impl Module {
         Ok(Module { file, options: options.clone(), compiled: HashMap::new() })
     }
 
-    /// Compiles what the suite is known to ask for.
+    /// Compiles what the suite is known to ask for, for all sizes.
     pub fn compile_all(&mut self) -> Result<(), Stop> {
         let there: Vec<&str> = FUNCTIONS.into_iter().filter(|f| self.has(f)).collect();
-        there.into_iter().try_for_each(|f| self.compile_function(f))
+        there.into_iter().try_for_each(|f| {
+            self.around(f)?;
+            self.for_all(f)
+        })
     }
 
     fn has(&self, definition: &str) -> bool {
         self.file.signatures.defs.contains_key(definition)
     }
 
-    /// Compiles a function and what belongs to it, unless that is done.
-    fn compile_function(&mut self, name: &str) -> Result<(), Stop> {
+    /// Compiles what goes before and after a function, unless that is done.
+    fn around(&mut self, name: &str) -> Result<(), Stop> {
         let output = output_of(name);
-        for around in [PREPARE, &output] {
-            if self.has(around) {
-                self.compile(around)?;
-            }
-        }
-        self.compile(name)
+        let there: Vec<&str> = [PREPARE, &output].into_iter().filter(|x| self.has(x)).collect();
+        there.into_iter().try_for_each(|around| self.for_all(around))
     }
 
-    fn compile(&mut self, name: &str) -> Result<(), Stop> {
+    fn find_compiled(&mut self, name: &str) -> Result<&mut Compiled, Stop> {
         if !self.compiled.contains_key(name) {
             let subject = subject(&self.file, name)?;
-            let entry = entry(&subject.def, &subject.params, &subject.result, &Ask::Value);
+            self.compiled.insert(name.to_string(), Compiled { subject, for_all: None, at: vec![] });
+        }
+        Ok(self.compiled.get_mut(name).expect("it has just been put there"))
+    }
+
+    /// Compiles a definition for all sizes, unless that is done.
+    fn for_all(&mut self, name: &str) -> Result<(), Stop> {
+        let compiled = self.find_compiled(name)?;
+        if compiled.for_all.is_none() {
+            let entry = compiled.entry();
             let code = Runnable::new(&self.file.program, entry, &self.options);
             let code = code.map_err(|f| fault(&self.file, name, f))?;
-            self.compiled.insert(name.to_string(), Compiled { subject, code });
+            self.find_compiled(name)?.for_all = Some(code);
         }
         Ok(())
     }
 
-    /// The loops of a function, as they are compiled.
-    pub fn loops(&self, name: &str) -> Result<Proc, Stop> {
-        let subject = subject(&self.file, name)?;
-        let entry = entry(&subject.def, &subject.params, &subject.result, &Ask::Value);
-        to_loops(&self.file.program, &entry.def, &self.options).map_err(|f| fault(&self.file, name, f))
+    /// Compiles a definition for these sizes, unless that is done: for the small ones alone, or for all where none is small or too many
+    /// have come before.
+    fn for_sizes(&mut self, name: &str, sizes: &Sizes) -> Result<(), Stop> {
+        let compiled = self.find_compiled(name)?;
+        let small = entry::small(&compiled.subject.def, sizes);
+        if compiled.at.iter().any(|(at, _)| *at == small) {
+            return Ok(());
+        }
+        if small.is_empty() || compiled.at.len() >= MOST_SIZES {
+            return self.for_all(name);
+        }
+        let entry = compiled.entry();
+        let code = Runnable::at(&self.file.program, entry, &self.options, sizes);
+        let code = code.map_err(|f| fault(&self.file, name, f))?;
+        self.find_compiled(name)?.at.push((small, code));
+        Ok(())
     }
 
     /// A function at an input, prepared.
     pub fn call(&mut self, function: &str, input: &Json) -> Result<Call<'_>, Stop> {
-        self.compile_function(function)?;
+        self.around(function)?;
+        self.find_compiled(function)?;
         let data = match self.compiled.get(PREPARE) {
             None => self.read(function, input)?,
             Some(prepare) => {
@@ -126,6 +165,7 @@ impl Module {
                 self.pass(&prepare.subject.result, prepared, function)?
             }
         };
+        self.for_sizes(function, &data.sizes)?;
         Ok(Call { module: self, name: function.to_string(), data })
     }
 
@@ -163,7 +203,7 @@ impl Module {
     }
 
     fn bind<'d>(&'d self, name: &str, data: &'d Data) -> Result<Bound<'d>, Stop> {
-        let code = &self.compiled[name].code;
+        let code = self.compiled[name].code(&data.sizes).expect("it is compiled before it is bound");
         code.bind(&data.args, &data.sizes).map_err(|f| fault(&self.file, name, f))
     }
 
@@ -178,6 +218,15 @@ impl Call<'_> {
     /// Ready to run: what is left is the call itself.
     pub fn bind(&self) -> Result<Bound<'_>, Stop> {
         self.module.bind(&self.name, &self.data)
+    }
+
+    /// The loops of the function, as they are compiled for the sizes of the input.
+    pub fn loops(&self) -> Result<Proc, Stop> {
+        let Module { file, options, compiled } = self.module;
+        let mut entry = compiled[&self.name].entry();
+        let small = entry::small(&entry.def, &self.data.sizes);
+        entry.def = entry.def.at(small);
+        to_loops(&file.program, &entry.def, options).map_err(|f| self.fault(f))
     }
 
     /// A fault of a run, with its place.
@@ -219,35 +268,47 @@ fn json(layout: &Layout, leaves: &[Tensor]) -> Result<String, Stop> {
     }
 }
 
-/// Where a buffer comes to life in a loop, with a size that is not known when the program is compiled: each time round some memory.
+/// Where a loop takes memory each time round: for a buffer whose size is not known before the loop, or that only some iterations have.
 pub fn allocations_in_loops(proc: &Proc) -> usize {
-    fn count(proc: &Proc, block: &[Stmt], in_loop: bool) -> usize {
-        let in_statement = |s: &Stmt| {
-            let own = match s {
-                Stmt::Alloc { buf } if proc.parts.contains_key(buf) => false,
-                Stmt::Alloc { buf } => proc.info(*buf).shape.iter().any(|n| !matches!(n, Operand::Int(_))),
-                Stmt::Reserve { .. } => true,
-                Stmt::Let { .. }
-                | Stmt::Load { .. }
-                | Stmt::Store { .. }
-                | Stmt::Accum { .. }
-                | Stmt::Fill { .. }
-                | Stmt::Copy { .. }
-                | Stmt::For(_)
-                | Stmt::While(_)
-                | Stmt::If(_)
-                | Stmt::Check { .. }
-                | Stmt::Argsort { .. }
-                | Stmt::Call { .. }
-                | Stmt::View { .. } => false,
-            };
-            let repeats = in_loop || matches!(s, Stmt::For(_) | Stmt::While(_));
-            let inside: usize = walk::blocks(s).into_iter().map(|b| count(proc, b, repeats)).sum();
-            usize::from(own && in_loop) + inside
+    fn count(proc: &Proc, stmts: &[Stmt]) -> usize {
+        let in_statement = |s: &Stmt| match s {
+            Stmt::For(l) => inside(proc, &l.body, &walk::planned(proc, l)),
+            Stmt::While(l) => inside(proc, &l.cond_block, &[]) + inside(proc, &l.body, &[]),
+            s => walk::blocks(s).into_iter().map(|b| count(proc, b)).sum(),
         };
-        block.iter().map(in_statement).sum()
+        stmts.iter().map(in_statement).sum()
+    }
+    fn inside(proc: &Proc, stmts: &[Stmt], planned: &[Buf]) -> usize {
+        let mut found = 0;
+        walk::each(stmts, &mut |s| found += usize::from(takes_memory(proc, s, planned)));
+        found
     }
     // A callee may run in a loop of its caller.
-    let callees: usize = proc.callees.iter().map(|p| count(p, &p.body, true)).sum();
-    count(proc, &proc.body, false) + callees
+    let callees: usize = proc.callees.iter().map(|p| inside(p, &p.body, &[])).sum();
+    count(proc, &proc.body) + callees
+}
+
+/// The statement takes memory when it runs, unless it is planned: small buffers of known size are on the stack.
+fn takes_memory(proc: &Proc, s: &Stmt, planned: &[Buf]) -> bool {
+    match s {
+        Stmt::Alloc { buf } if proc.parts.contains_key(buf) => false,
+        Stmt::Alloc { buf } => {
+            let unknown = proc.info(*buf).shape.iter().any(|n| !matches!(n, Operand::Int(_)));
+            unknown && !planned.contains(buf)
+        }
+        Stmt::Reserve { .. } => true,
+        Stmt::Let { .. }
+        | Stmt::Load { .. }
+        | Stmt::Store { .. }
+        | Stmt::Accum { .. }
+        | Stmt::Fill { .. }
+        | Stmt::Copy { .. }
+        | Stmt::For(_)
+        | Stmt::While(_)
+        | Stmt::If(_)
+        | Stmt::Check { .. }
+        | Stmt::Argsort { .. }
+        | Stmt::Call { .. }
+        | Stmt::View { .. } => false,
+    }
 }

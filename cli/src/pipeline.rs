@@ -5,7 +5,7 @@ use crate::args::{Engine, EngineArgs, MathMode};
 use crate::codes;
 use crate::data::value::Real;
 use crate::data::{Numbers, Sizes, Tensor, value};
-use crate::entry::{Entry, fixed};
+use crate::entry::{self, Entry, fixed};
 use crate::timing::stage;
 #[cfg(feature = "llvm")]
 use crate::timing::steps;
@@ -195,6 +195,25 @@ pub struct Outcome {
 }
 
 impl Runnable {
+    /// For runs at these sizes: what is compiled is compiled for the small ones alone.
+    pub fn at(
+        program: &Program,
+        mut entry: Entry,
+        options: &Options,
+        sizes: &Sizes,
+    ) -> Result<Runnable, Fault> {
+        match options.engine {
+            // What the others are compared with stays as it is written.
+            Engine::Eval => {}
+            Engine::Loops | Engine::Jit => {
+                let small = entry::small(&entry.def, sizes);
+                entry.def = entry.def.at(small);
+            }
+        }
+        Runnable::new(program, entry, options)
+    }
+
+    /// For runs at any sizes but those that the options fix.
     pub fn new(program: &Program, mut entry: Entry, options: &Options) -> Result<Runnable, Fault> {
         entry.def = fixed(entry.def, &options.sizes);
         let code = match options.engine {

@@ -9,6 +9,7 @@ use crate::prim::Prim;
 use crate::size::Size;
 use crate::target::{LBinder, Lin};
 use crate::types::{LType, Mode, Type};
+use crate::walk::{Mapper, Subst};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -118,6 +119,19 @@ pub struct Def {
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Program {
     pub defs: BTreeMap<Name, Arc<Def>>,
+}
+
+impl Def {
+    /// The definition for these values of sizes and int parameters alone. It takes these sizes no more, and does not look at these
+    /// parameters.
+    pub fn at(mut self, values: impl IntoIterator<Item = (Var, i64)>) -> Def {
+        let mut subst = Subst::new(&mut self.supply);
+        subst.terms.extend(values.into_iter().map(|(v, k)| (v, make::int(k))));
+        let params = self.params.iter().map(|p| Binder::new(p.var.clone(), subst.ty(&p.ty))).collect();
+        let (result, body) = (subst.ty(&self.result), subst.term(&self.body));
+        let sizes = self.sizes.iter().filter(|v| !subst.terms.contains_key(v)).cloned().collect();
+        Def { sizes, params, result, body, ..self }
+    }
 }
 
 impl Binder {

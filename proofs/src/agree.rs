@@ -43,6 +43,20 @@ pub fn examine(sample: &Sample, seed: u64, precision: Precision) -> Result<Exami
     guarded(|| lang::big_stack::run(|| examine_all(sample, seed, precision)))
 }
 
+/// The same for the program at its sizes alone, whose answers are those of the program for all sizes.
+pub fn examine_at_its_sizes(
+    sample: &Sample,
+    general: &[Answered],
+    seed: u64,
+    precision: Precision,
+) -> Result<Examined, Fault> {
+    let examined = examine(&sample.at_its_sizes(), seed, precision)?;
+    for (found, expected) in examined.answers.iter().zip(general) {
+        near("for its sizes", found.ask, &found.value, &expected.value, expected.tolerance)?;
+    }
+    Ok(examined)
+}
+
 /// A panic of a stage is a fault.
 pub fn guarded<T>(f: impl FnOnce() -> Result<T, Fault>) -> Result<T, Fault> {
     std::panic::catch_unwind(std::panic::AssertUnwindSafe(f)).unwrap_or_else(|panic| {

@@ -42,6 +42,15 @@ impl Sample {
     pub fn def(&self) -> &Def {
         &self.program.defs[&self.name]
     }
+
+    /// The same program for its sizes alone.
+    pub fn at_its_sizes(&self) -> Sample {
+        let def = self.def().clone();
+        let values: Vec<_> = def.sizes.iter().cloned().zip(self.sizes.iter().copied()).collect();
+        let mut fixed = Sample { sizes: vec![], ..self.clone() };
+        fixed.program.defs.insert(self.name.clone(), def.at(values).into());
+        fixed
+    }
 }
 
 /// The definition of a seed; `fuel` is about the number of formers in it.

@@ -1,7 +1,7 @@
 //! Random programs on every evaluator. `ADC_PROOFS=n` runs n times as many, `ADC_PROOFS_SEED=k` starts at another seed.
 
 use lang::precision::Precision;
-use proofs::agree::{Answered, examine};
+use proofs::agree::{Answered, Examined, examine, examine_at_its_sizes};
 use proofs::engines::{Fault, OVER_LIMIT};
 use proofs::exact::examine as exact;
 use proofs::r#gen::{Kind, Sample, sample};
@@ -106,6 +106,18 @@ fn alone(sample: &Sample, answers: Result<Vec<Answered>, Fault>) -> Option<Fault
     }
 }
 
+/// One program in so many is also compiled for its sizes alone.
+const SIZES_EVERY: u64 = 3;
+
+/// The answers of a program for all sizes, unless it is the one for its sizes that has a fault.
+fn all_answers(sample: &Sample, seed: u64, precision: Precision) -> Result<Vec<Answered>, Fault> {
+    let Examined { answers, .. } = examine(sample, seed, precision)?;
+    if seed.is_multiple_of(SIZES_EVERY) {
+        examine_at_its_sizes(sample, &answers, seed, precision)?;
+    }
+    Ok(answers)
+}
+
 fn run(count: u64, stream: u64, precision: Precision) {
     let (mut faults, mut skipped, mut ran, mut drawn, mut redrawn, mut differences) = (vec![], 0, 0, 0, 0, 0);
     let mut waiting = Waiting::default();
@@ -117,6 +129,12 @@ fn run(count: u64, stream: u64, precision: Precision) {
                 drawn += e.drawn;
                 redrawn += e.redrawn;
                 differences += u64::from(e.differences);
+                if seed.is_multiple_of(SIZES_EVERY) {
+                    match examine_at_its_sizes(&sample, &e.answers, seed, precision) {
+                        Ok(fixed) => waiting.add(seed, &sample.at_its_sizes(), fixed.answers, &mut faults),
+                        Err(f) => faults.push((seed, sample.clone(), f)),
+                    }
+                }
                 waiting.add(seed, &sample, e.answers, &mut faults);
             }
             Err(f) if f.stage == OVER_LIMIT => skipped += 1,
@@ -127,7 +145,7 @@ fn run(count: u64, stream: u64, precision: Precision) {
     eprintln!(
         "{ran} ran, {skipped} skipped, {redrawn} of {drawn} points redrawn, {differences} against differences"
     );
-    report(faults, |s, seed| alone(s, examine(s, seed, precision).map(|e| e.answers)));
+    report(faults, |s, seed| alone(s, all_answers(s, seed, precision)));
     assert!(redrawn * 20 <= drawn, "{redrawn} of {drawn} points were redrawn");
     assert!(skipped * 20 <= ran, "{skipped} programs took too long");
     let laws = precision == Precision::Double;

@@ -1,10 +1,10 @@
 //! Recursion: every stage and engine agrees on value and derivatives, the laws hold, and gradients are what they are by other means.
 
-use lang::core::Program;
+use lang::core::{Def, Program};
 use lang::eval::{Limits, Value, run, run_within};
 use lang::precision::Precision;
 use num_rational::BigRational;
-use proofs::agree::examine;
+use proofs::agree::{examine, examine_at_its_sizes};
 use proofs::r#gen::{Kind, Sample};
 
 fn program(text: &str) -> Program {
@@ -19,10 +19,11 @@ fn program(text: &str) -> Program {
 fn agree(text: &str, sizes: &[i64]) {
     let sample = Sample { program: program(text), name: "f".into(), sizes: sizes.to_vec(), kind: Kind::Any };
     for seed in 2..4 {
-        let examined =
-            examine(&sample, seed, Precision::Double).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+        let for_all = examine(&sample, seed, Precision::Double).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+        let fixed = examine_at_its_sizes(&sample, &for_all.answers, seed, Precision::Double);
+        let fixed = fixed.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
         #[cfg(feature = "llvm")]
-        {
+        for examined in [&for_all, &fixed] {
             let answers: Vec<_> = examined.answers.iter().collect();
             let machine =
                 proofs::machine::Machine::compile(&answers).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
@@ -30,7 +31,7 @@ fn agree(text: &str, sizes: &[i64]) {
                 machine.check(k, answer, &examined.sizes).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
             }
         }
-        drop(examined);
+        drop((for_all, fixed));
     }
 }
 
@@ -160,13 +161,18 @@ fn determinants() {
     agree(&format!("{DET}\ndef f [n] (a : real^(n, n)) : real = det a\n"), &[4]);
 }
 
-/// The gradient of the determinant is the matrix of cofactors, exactly, for n = 1 … 6: by the rules of D, on the normal form.
+/// The gradient of the determinant is the matrix of cofactors, exactly, for n = 1 … 6: by the rules of D, on the normal form for all n and on
+/// that for one n, in which nothing is called.
 #[test]
 fn the_gradient_of_the_determinant_is_the_cofactor_matrix() {
     let text = format!("{DET}\ndef g [n] (a : real^(n, n)) : real^(n, n) = grad det a\n");
     let program = program(&text);
-    let normal = opt::normal_form(&program.defs["g"], &program, &proofs::engines::derive, Precision::Double)
-        .expect("normal form");
+    let g = Def::clone(&program.defs["g"]);
+    let normal = |def: &Def| {
+        let normal = opt::normal_form(def, &program, &proofs::engines::derive, Precision::Double);
+        normal.expect("normal form")
+    };
+    let for_all = normal(&g);
     for n in 1..=6usize {
         let a: Vec<Vec<i64>> =
             (0..n).map(|i| (0..n).map(|j| ((i * 7 + j * j * 3 + i * j) % 11) as i64 - 4).collect()).collect();
@@ -174,18 +180,75 @@ fn the_gradient_of_the_determinant_is_the_cofactor_matrix() {
             .iter()
             .map(|row| Value::array(row.iter().map(|x| Value::Real(BigRational::from_integer((*x).into())))));
         let arg = Value::array(rows.collect::<Vec<_>>());
-        let (found, _) = run::<BigRational>(&normal.program(), "g", &[arg], &[n as i64])
-            .unwrap_or_else(|e| panic!("{n}: {e}"));
-        for i in 0..n {
-            for j in 0..n {
-                let sign = if (i + j) % 2 == 0 { 1 } else { -1 };
-                let expected = sign * determinant(&without(&a, i, j));
-                let entry = found.as_array().unwrap()[i].as_array().unwrap()[j].clone();
-                assert!(
-                    entry.same(&Value::Real(BigRational::from_integer(expected.into()))),
-                    "{n}: {i}, {j}: {entry:?}"
-                );
+        let for_n = normal(&g.clone().at([(g.sizes[0].clone(), n as i64)]));
+        assert!(for_n.callees.is_empty());
+        for (normal, sizes) in [(&for_all, vec![n as i64]), (&for_n, vec![])] {
+            let found = run::<BigRational>(&normal.program(), "g", std::slice::from_ref(&arg), &sizes);
+            let (found, _) = found.unwrap_or_else(|e| panic!("{n}: {e}"));
+            for i in 0..n {
+                for j in 0..n {
+                    let sign = if (i + j) % 2 == 0 { 1 } else { -1 };
+                    let expected = sign * determinant(&without(&a, i, j));
+                    let entry = found.as_array().unwrap()[i].as_array().unwrap()[j].clone();
+                    assert!(
+                        entry.same(&Value::Real(BigRational::from_integer(expected.into()))),
+                        "{n}: {i}, {j}: {entry:?}"
+                    );
+                }
             }
+        }
+    }
+}
+
+/// Which recursive calls at known sizes are applied: those whose sizes fall, while that does not make too much of it.
+#[test]
+fn recursion_at_known_sizes() {
+    // Calls in calls, as deep as the source's are when it runs.
+    lang::big_stack::run(applied_or_not);
+}
+
+fn applied_or_not() {
+    let shortened = "
+def tail [m] (xs : real^(m + 1)) : real^m = [ xs[i + 1] | i < m ]
+
+def rec fall [n] (xs : real^(n + 1)) : real = if n == 0 then xs[0] else xs[0] * sin (fall (tail xs))
+";
+    let stays = "
+def rec halve [n] (xs : real^n) : real =
+  if xs[0] < 0.1 then xs[0] * xs[1] else halve (map (\\x -> 0.5 * x * x / (1.0 + abs x)) xs)
+";
+    let twice = "
+def tail [m] (xs : real^(m + 1)) : real^m = [ xs[i + 1] | i < m ]
+
+def rec tree [n] (xs : real^(n + 1)) : real =
+  if n == 0 then xs[0] else tree (tail xs) * 0.5 + sin (tree (tail (map (\\x -> x * 0.9) xs)))
+";
+    let both = "
+def tail [m] (xs : real^(m + 1)) : real^m = [ xs[i + 1] | i < m ]
+
+def rec even [n] (xs : real^(n + 1)) : real = if n == 0 then xs[0] else xs[0] * odd (tail xs)
+and odd [n] (xs : real^(n + 1)) : real = if n == 0 then 1.0 else xs[0] + even (tail xs)
+";
+    let cases: [(&str, &str, i64, bool); 7] = [
+        (shortened, "fall xs", 5, true),
+        (shortened, "fall xs", 15, true),
+        (shortened, "fall xs", 30, false),
+        (stays, "halve xs", 3, false),
+        (twice, "tree xs", 4, true),
+        (twice, "tree xs", 11, false),
+        (both, "even xs", 6, true),
+    ];
+    for (definitions, call, n, applied) in cases {
+        let text = format!("{definitions}\ndef f [n] (xs : real^n) : real = {call}\n");
+        let program = program(&text);
+        let f = Def::clone(&program.defs["f"]);
+        let f = f.clone().at([(f.sizes[0].clone(), n)]);
+        let normal = opt::normal_form(&f, &program, &proofs::engines::derive, Precision::Double);
+        let normal = normal.expect("normal form");
+        assert_eq!(normal.callees.is_empty(), applied, "{call} at {n}");
+        // A thousand calls are too many for the evaluators.
+        if call != "tree xs" || applied {
+            agree(&text, &[n]);
         }
     }
 }

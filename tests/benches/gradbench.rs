@@ -142,7 +142,6 @@ fn with_case(case: &Case, go: impl FnOnce(&mut Runs<'_>, Memory)) {
     let [primal, gradient] = names(case.module);
     let called = |e| panic!("{}: {e:?}", case.module);
     let primal = for_primal.call(primal, &input).unwrap_or_else(called);
-    let loops = for_gradient.loops(gradient);
     let gradient = for_gradient.call(gradient, &input).unwrap_or_else(called);
 
     let by_hand = || naive(case.module, &input).expect("the function is there by hand");
@@ -166,6 +165,7 @@ fn with_case(case: &Case, go: impl FnOnce(&mut Runs<'_>, Memory)) {
     }
 
     let [plain_primal, plain_gradient] = &mut plain;
+    let loops = gradient.loops();
     let (mut primal, mut gradient) = (bound(&primal), bound(&gradient));
     let memory = Memory {
         bytes: peak(|| run(&mut gradient)),
@@ -190,9 +190,13 @@ fn best(runs: &mut Runs<'_>) -> Vec<Duration> {
     const PATIENCE: Duration = Duration::from_millis(1500);
     let mut repeats = vec![1_u32; runs.len()];
     for ((_, run), repeats) in runs.iter_mut().zip(&mut repeats) {
-        let start = thread_time();
-        run();
-        let once = (thread_time() - start).max(Duration::from_nanos(50));
+        // The first times are longer.
+        let mut once = Duration::MAX;
+        for _ in 0..5 {
+            let start = thread_time();
+            run();
+            once = once.min((thread_time() - start).max(Duration::from_nanos(50)));
+        }
         *repeats = (ENOUGH.as_nanos() / once.as_nanos()).clamp(1, 4000) as u32;
     }
     let mut best = vec![Duration::MAX; runs.len()];

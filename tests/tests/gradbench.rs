@@ -3,7 +3,7 @@
 
 use cli::args::Engine;
 use cli::data::{Numbers, Tensor};
-use cli::gradbench::Module;
+use cli::gradbench::{Module, allocations_in_loops};
 use cli::pipeline::Options;
 use lang::precision::Precision;
 use serde_json::{Value as Json, json};
@@ -459,6 +459,28 @@ fn no_more_than_on_record(
         std::fs::write(&path, text + "\n").unwrap_or_else(|e| panic!("{}: {e}", path.display()));
         return;
     }
+    tests::report(complaints, cases.len());
+}
+
+/// Memory is planned: no iteration of a loop takes any, at sizes some of which are known when the program is compiled.
+#[test]
+fn no_loop_takes_memory() {
+    let check = |(name, input): &(&str, Json)| {
+        let counts = cli::guard::run(|| {
+            let mut module = compiled(name, Engine::Loops);
+            let count = |f: &str| Ok(allocations_in_loops(&module.call(f, input)?.loops()?));
+            names(name).into_iter().map(count).collect::<Result<Vec<usize>, _>>()
+        });
+        match counts {
+            Ok(counts) if counts.iter().all(|k| *k == 0) => Ok(()),
+            other => Err(format!("{name}: {other:?}")),
+        }
+    };
+    let larger =
+        [("gmm", inputs::gmm(32, 3, 70)), ("ode", inputs::ode(70, 3)), ("lstm", inputs::lstm(2, 70, 3))];
+    let cases: Vec<(&str, Json)> = counted().into_iter().chain(larger).collect();
+    let complaints = tests::all(&cases, check);
+    drop(std::panic::take_hook());
     tests::report(complaints, cases.len());
 }
 

@@ -65,8 +65,9 @@ pub fn active(file: &CheckedFile, subject: &Subject, wrt: &[String]) -> Result<V
     Ok(out)
 }
 
-fn compile(start: &Start, entry: Entry) -> Result<Runnable, Stop> {
-    Runnable::new(&start.file.program, entry, &start.options).map_err(|f| fault(&start.file, &start.name, f))
+fn compile(start: &Start, entry: Entry, sizes: &Sizes) -> Result<Runnable, Stop> {
+    let runnable = Runnable::at(&start.file.program, entry, &start.options, sizes);
+    runnable.map_err(|f| fault(&start.file, &start.name, f))
 }
 
 fn call(start: &Start, runnable: &Runnable, args: &[Vec<Tensor>], sizes: &Sizes) -> Result<Outcome, Stop> {
@@ -93,7 +94,7 @@ pub fn grad(of: &DerivativeArgs) -> Result<String, Stop> {
         data(&start.file, &subject.def, &subject.params, given, &of.engine.size, start.options.precision)?;
     let entry = entry(&subject.def, &subject.params, &subject.result, &ask);
     let layout = entry.result.clone();
-    let outcome = call(&start, &compile(&start, entry)?, &args, &sizes)?;
+    let outcome = call(&start, &compile(&start, entry, &sizes)?, &args, &sizes)?;
     Ok(printed(&layout, &outcome.result, &of.out))
 }
 
@@ -129,7 +130,7 @@ pub fn jvp(of: &DerivativeArgs, tangent: &str) -> Result<String, Stop> {
         return Err(Diagnostic::new(codes::UNKNOWN_ARGUMENT, message).into());
     }
     let layout = entry.result.clone();
-    let outcome = call(&start, &compile(&start, entry)?, &args, &sizes)?;
+    let outcome = call(&start, &compile(&start, entry, &sizes)?, &args, &sizes)?;
     Ok(printed(&layout, &outcome.result, &of.out))
 }
 
@@ -146,7 +147,7 @@ pub fn vjp(of: &DerivativeArgs, cotangent: &str) -> Result<String, Stop> {
         args.push(read(&slot.name, &slot.layout, &json, &mut sizes, start.options.precision)?);
     }
     let layout = entry.result.clone();
-    let outcome = call(&start, &compile(&start, entry)?, &args, &sizes)?;
+    let outcome = call(&start, &compile(&start, entry, &sizes)?, &args, &sizes)?;
     Ok(printed(&layout, &outcome.result, &of.out))
 }
 
@@ -224,7 +225,7 @@ pub fn jacobian(of: &DerivativeArgs, mode: Option<ModeArg>) -> Result<String, St
     };
     let entry = entry(&subject.def, &subject.params, &subject.result, &ask);
     let numbers = entry.params.len() - args.len();
-    let runnable = compile(&start, entry)?;
+    let runnable = compile(&start, entry, &sizes)?;
     let mut matrix = vec![vec![0.0; columns.len()]; rows.len()];
     for (k, at) in each.iter().enumerate() {
         // The position is as long as the longest is.
@@ -250,7 +251,6 @@ pub fn jacobian(of: &DerivativeArgs, mode: Option<ModeArg>) -> Result<String, St
 /// loops counts them.
 pub fn cost(of: &DerivativeArgs) -> Result<String, Stop> {
     let mut start = start(of)?;
-    // What is counted is the program for all sizes, not one compiled for these.
     start.options.sizes.clear();
     start.options.engine = match of.engine.engine {
         Some(Engine::Jit) => {
@@ -265,7 +265,10 @@ pub fn cost(of: &DerivativeArgs) -> Result<String, Stop> {
     let Data { mut args, sizes } = cost_data(&start, &subject, given, &of.engine.size)?;
     let entry = |ask: &Ask| entry(&subject.def, &subject.params, &subject.result, ask);
     let count = |ask: &Ask, args: &[Vec<Tensor>]| {
-        let outcome = call(&start, &compile(&start, entry(ask))?, args, &sizes)?;
+        // What is counted is the program for all sizes, not one compiled for these.
+        let runnable = Runnable::new(&start.file.program, entry(ask), &start.options);
+        let runnable = runnable.map_err(|f| fault(&start.file, &start.name, f))?;
+        let outcome = call(&start, &runnable, args, &sizes)?;
         Ok::<u64, Stop>(outcome.cost.unwrap_or(0))
     };
     let primal = count(&Ask::Value, &args)?;

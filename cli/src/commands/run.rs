@@ -26,14 +26,16 @@ pub fn run(
     // What the arguments do not say of the result's size is computed first.
     for (k, measure) in &measured {
         let entry = entry(measure, &params, &Layout::Scalar(Scalar::Int), &Ask::Value);
-        let runnable = Runnable::new(&file.program, entry, &options).map_err(|f| fault(&file, name, f))?;
+        let runnable = Runnable::at(&file.program, entry, &options, &data.sizes);
+        let runnable = runnable.map_err(|f| fault(&file, name, f))?;
         let outcome = runnable.call(&data.args, &data.sizes).map_err(|f| fault(&file, name, f))?;
         if let [Tensor { data: Numbers::Int(n), .. }] = &outcome.result[..] {
             data.sizes.set(k, n[0], "as computed");
         }
     }
     let entry = entry(&def, &params, &result, &Ask::Value);
-    let runnable = Runnable::new(&file.program, entry, &options).map_err(|f| fault(&file, name, f))?;
+    let runnable = Runnable::at(&file.program, entry, &options, &data.sizes);
+    let runnable = runnable.map_err(|f| fault(&file, name, f))?;
     let outcome = runnable.call(&data.args, &data.sizes).map_err(|f| fault(&file, name, f))?;
     Ok(printed(&result, &outcome.result, out))
 }

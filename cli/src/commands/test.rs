@@ -88,8 +88,8 @@ fn holds(file: &CheckedFile, case: &TestCase, options: &Options) -> Result<(), S
     let side = Layout::of(&case.ty).ok_or_else(bug)?;
     let result = Layout::Tuple(vec![side.clone(), side]);
     let entry = Entry { def: case.def.clone(), params, result: result.clone() };
-    let runnable =
-        Runnable::new(&file.program, entry, options).map_err(|f| fault(file, &case.def.name, f))?;
+    let runnable = Runnable::at(&file.program, entry, options, &data.sizes);
+    let runnable = runnable.map_err(|f| fault(file, &case.def.name, f))?;
     let outcome = runnable.call(&data.args, &data.sizes).map_err(|f| fault(file, &case.def.name, f))?;
     let Layout::Tuple(sides) = &result else { return Err(bug()) };
     let [left, right] = &sides[..] else { return Err(bug()) };

@@ -244,7 +244,7 @@ pub fn planned(p: &Proc, l: &For) -> Vec<Buf> {
     let mut out = vec![];
     in_every_iteration(&l.body, &mut |buf| {
         let known = |o: &Operand| !matches!(o, Operand::Val(v) if inside.contains(v));
-        if p.info(buf).shape.iter().all(known) {
+        if !p.parts.contains_key(&buf) && p.info(buf).shape.iter().all(known) {
             out.push(buf);
         }
     });

@@ -82,26 +82,43 @@ impl Normaliser<'_> {
         }
         let types: Vec<Type> = types.iter().map(|t| self.ty(t, env)).collect::<Result<_, _>>()?;
         if self.is_recursive(def) {
-            return self.call_at_run_time(&d, &types, &sizes, &values, name);
+            return self.call_recursive(&d, &types, &sizes, &values, name);
         }
+        self.apply_call(&d, &types, &sizes, &values, name)
+    }
+
+    /// The body of a definition at these arguments.
+    pub(super) fn apply_call(
+        &mut self,
+        d: &Def,
+        types: &[Type],
+        sizes: &[Size],
+        values: &[V],
+        name: &str,
+    ) -> Result<V, Error> {
         if self.depth >= CALL_LIMIT {
-            return Err(Error::too_deep(def, CALL_LIMIT));
+            return Err(Error::too_deep(&d.name, CALL_LIMIT));
         }
         self.count_application()?;
-        let (d, named) = instance(&d, &types);
+        let (d, named) = instance(d, types);
         let mut inner = Env::default();
         inner.vars.extend(named);
-        inner.vars.extend(d.sizes.iter().cloned().zip(sizes.into_iter().map(V::Int)));
-        inner.vars.extend(d.params.iter().map(|x| x.var.clone()).zip(values));
+        inner.vars.extend(d.sizes.iter().cloned().zip(sizes.iter().cloned().map(V::Int)));
+        inner.vars.extend(d.params.iter().map(|x| x.var.clone()).zip(values.iter().cloned()));
         self.depth += 1;
         let v = self.term(&d.body, &inner, name);
         self.depth -= 1;
         v
     }
 
+    /// It is a specialisation of a recursive definition.
+    pub(super) fn is_specialised(&self, def: &Name) -> bool {
+        self.calls.made.iter().any(|s| s.name == *def)
+    }
+
     /// The definition calls itself, directly or through others; or it is a specialisation of one that does.
     fn is_recursive(&mut self, def: &Name) -> bool {
-        if self.calls.made.iter().any(|s| s.name == *def) {
+        if self.is_specialised(def) {
             return true;
         }
         if let Some(known) = self.calls.recursive.get(def) {
@@ -121,7 +138,7 @@ impl Normaliser<'_> {
         found
     }
 
-    fn call_at_run_time(
+    pub(super) fn call_at_run_time(
         &mut self,
         d: &Arc<Def>,
         types: &[Type],

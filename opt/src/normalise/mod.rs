@@ -6,7 +6,8 @@
 //!
 //! The normal form: every intermediate value of scalar or array type is let-bound once, int polynomials are inline,
 //! a value of a sum type is its tag and the payloads of every summand ([`sums`]), no λ, application, Diff remains, and λ̲ occurs only as the map of a [`Term::LinApp`] (and in the result of an entry
-//! point that asks for a map). Calls are of recursive definitions only, specialised and in normal form themselves ([`calls`]).
+//! point that asks for a map). Calls are of recursive definitions only, specialised and in normal form themselves ([`calls`]); those at
+//! known sizes are applied too ([`unroll`]).
 
 mod abstraction;
 mod called_map;
@@ -18,6 +19,7 @@ mod linear_loop;
 mod residual;
 mod shape;
 mod sums;
+mod unroll;
 pub mod value;
 
 use crate::{Error, Normal};
@@ -49,6 +51,7 @@ pub struct Normaliser<'p> {
     /// The source, what has been derived, and what is in normal form.
     program: Program,
     calls: calls::Calls,
+    unrolling: unroll::Unrolling,
     derive: &'p Derive<'p>,
     /// To which literals are rounded, and what is computed of them.
     precision: Precision,
@@ -129,6 +132,7 @@ impl<'p> Normaliser<'p> {
         Normaliser {
             program: program.clone(),
             calls: calls::Calls::default(),
+            unrolling: unroll::Unrolling::default(),
             derive,
             precision,
             counter: Cell::new(next),
