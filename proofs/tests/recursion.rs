@@ -19,7 +19,8 @@ fn program(text: &str) -> Program {
 fn agree(text: &str, sizes: &[i64]) {
     let sample = Sample { program: program(text), name: "f".into(), sizes: sizes.to_vec(), kind: Kind::Any };
     for seed in 2..4 {
-        let for_all = examine(&sample, seed, Precision::Double).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
+        let for_all =
+            examine(&sample, seed, Precision::Double).unwrap_or_else(|fault| panic!("{fault}\n{text}"));
         let fixed = examine_at_its_sizes(&sample, &for_all.answers, seed, Precision::Double);
         let fixed = fixed.unwrap_or_else(|fault| panic!("{fault}\n{text}"));
         #[cfg(feature = "llvm")]

@@ -467,7 +467,7 @@ fn no_more_than_on_record(
 fn no_loop_takes_memory() {
     let check = |(name, input): &(&str, Json)| {
         let counts = cli::guard::run(|| {
-            let mut module = compiled(name, Engine::Loops);
+            let mut module = compiled(name, Engine::Loops, Precision::Double);
             let count = |f: &str| Ok(allocations_in_loops(&module.call(f, input)?.loops()?));
             names(name).into_iter().map(count).collect::<Result<Vec<usize>, _>>()
         });
