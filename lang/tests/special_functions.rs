@@ -1,6 +1,7 @@
 //! The special functions against values computed with 40 digits and more (mpmath), rounded to the nearest double.
 
 use lang::core::Lit;
+use lang::precision::Precision;
 use lang::prim::{Prim, digamma, normal_quantile, polygamma, random_bits, real, trigamma};
 
 /// Every value within so many units in the last place of the expected one.
@@ -271,3 +272,21 @@ fn random_numbers_look_random() {
 }
 
 const BITS: [u64; 4] = [3531997233750407150, 17603550637309148625, 16201875180836394565, 5076422662503020496];
+
+/// In single precision the draws are those of doubles: uniform ones rounded down, so that none is 1, normal ones to nearest, so that none is infinite.
+#[test]
+fn draws_of_singles_are_those_of_doubles_rounded() {
+    let value = |p: Prim, word: i64, precision| real(p.value(&[Lit::Int(word)], precision).unwrap());
+    let words = (0..1000).map(|k| random_bits(9, k)).chain([0, 1, -1, i64::MAX, i64::MIN, -2048]);
+    for word in words {
+        let [double, single] = [Precision::Double, Precision::Single]
+            .map(|precision| value(Prim::UniformOfBits, word, precision));
+        assert!((0.0..1.0).contains(&single) && single <= double && double - single < 2f64.powi(-24));
+        assert_eq!(single, Precision::Single.round(single));
+        let [double, single] = [Precision::Double, Precision::Single]
+            .map(|precision| value(Prim::NormalOfBits, word, precision));
+        assert!(single.is_finite() && single == f64::from(double as f32), "{word}: {single} {double}");
+    }
+    assert_eq!(value(Prim::UniformOfBits, -1, Precision::Single), 1.0 - 2f64.powi(-24));
+    assert_eq!(value(Prim::UniformOfBits, -1, Precision::Double), 1.0 - 2f64.powi(-53));
+}
