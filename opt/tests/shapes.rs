@@ -82,6 +82,12 @@ fn optimised(source: &str, name: &str, ints: &[i64]) -> String {
     compared(&emitted(&normal(source, name)), ints)
 }
 
+/// The same after simplification, as programs are compiled.
+fn simplified(name: &str, ints: &[i64]) -> String {
+    let simple = opt::simplify(&normal(PROGRAMS, name), &opt::simplify::Options::default());
+    compared(&emitted(&simple), ints)
+}
+
 /// The same of these loops.
 fn compared(before: &Proc, ints: &[i64]) -> String {
     let mut after = before.clone();
@@ -158,6 +164,9 @@ def dmlp [n, d, h, k] (w1 : real^(h,d)) (b1 : real^h) (w2 : real^(k,h)) (b2 : re
     : (real, (real^(h,d), real^h, real^(k,h), real^k)) =
   value_and_grad (\\p -> mlp p.0 p.1 p.2 p.3 xs ys) (w1, b1, w2, b2)
 
+def gates [n] (w : real^n) (x : real^n) (m : int) : real = sum (loop s = x for _ < m do sigmoid (s * w))
+def dgates [n] (w : real^n) (x : real^n) (m : int) : real^n = grad (\\w -> gates w x m) w
+
 def layers [r, b] (w : real^(r,b)) (s : real^(r,b)) (x : real^b) (n : int) : real =
   let (z, s) =
     loop (z, s) = (x, s) for _ < n do
@@ -231,12 +240,18 @@ fn network() {
     assert!(!shown.contains("var") || !shown[shown.find("var").unwrap()..].contains("real[n"), "{shown}");
 }
 
+/// The slope of sigmoid is made from the exponential of its value, where that is made, and kept.
+#[test]
+fn gates() {
+    let shown = simplified("dgates", &[3, 4]);
+    assert_eq!(count(&shown, "exp("), 1, "{shown}");
+}
+
 /// What a loop in a loop keeps is kept by the outer one, although the inner one's length is computed; its reverse takes out the two rows that were replaced
 /// where they are, and adds to the weights' rows where these are.
 #[test]
 fn layers() {
-    let simple = opt::simplify(&normal(PROGRAMS, "dlayers"), &opt::simplify::Options::default());
-    let shown = compared(&emitted(&simple), &[4, 3, 5]);
+    let shown = simplified("dlayers", &[4, 3, 5]);
     assert_eq!((count(&shown, "tanh("), count(&shown, "if ")), (1, 0), "{shown}");
     let reverse = &shown[shown.find(" down from ").unwrap()..];
     assert_eq!((count(reverse, "out0["), count(reverse, "< r ")), (2, 0), "{shown}");

@@ -35,7 +35,7 @@ mod update;
 
 use crate::{Error, Normal};
 use cell::{Cell, Region};
-use lang::core::{Def, Program, Tm, make};
+use lang::core::{Def, Program, Tm};
 use lang::diag::{Failure, Site};
 use lang::leaves::leaves;
 use lang::loops::{Block, Buf, BufInfo, BufKind, For, Op, Operand, Parallel, Param, Proc, Stmt, Val, walk};
@@ -228,12 +228,6 @@ impl Emitter<'_> {
     fn bind(&mut self, v: &Var, ev: Ev, ty: &Type) {
         self.scope.bind(v, ty);
         self.vars.insert(v.clone(), ev);
-    }
-
-    /// The index of a loop whose body is being emitted.
-    fn bind_index(&mut self, v: &Var, i: Operand, bound: &Size) {
-        self.bind(v, Ev::Scalar(i), &Type::Int);
-        self.checked.push((make::var(v), make::size(bound)));
     }
 
     fn op(&mut self, op: Op, args: &[Operand], ty: Scalar, name: &str) -> Operand {

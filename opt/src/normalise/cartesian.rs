@@ -96,7 +96,7 @@ impl Normaliser<'_> {
                 let bound = self.size(bound, env)?;
                 let (i, inner) = self.enter(index, &bound, env);
                 let (v, items) = self.region_of(BTreeSet::new(), |n| n.term(body, &inner, name))?;
-                let items = self.hoist(items, &[&i]);
+                let mut items = self.hoist(items, &[&i]);
                 if v.is_data() {
                     let elem = v.ty()?;
                     // η: build n (λi. a[i]) is a.
@@ -117,7 +117,7 @@ impl Normaliser<'_> {
                         name,
                     ));
                 }
-                let kept = self.keep_each(v, &items, &[(i.clone(), Type::Int)])?;
+                let kept = self.keep_each(v, &mut items, &[(i.clone(), Type::Int)])?;
                 let saved: Vec<_> = kept.saved.iter().filter(|(x, _)| *x != i).cloned().collect();
                 let store = self.store(&saved, |term| wrap(items, term), &i, &bound, name)?;
                 Ok(self.family(i, bound, super::residual::Kept { saved, ..kept }, store))
@@ -197,7 +197,7 @@ impl Normaliser<'_> {
                         _ => Err(Error::bug("a loop body is a pair")),
                     }
                 })?;
-                let items = self.hoist(items, &[&i, &s]);
+                let mut items = self.hoist(items, &[&i, &s]);
                 let next = next.reify()?;
                 let binder = lang::core::Binder::new(s.clone(), ty.clone());
                 let make_loop = |items: Vec<Item>, out: Tm| {
@@ -216,7 +216,7 @@ impl Normaliser<'_> {
                     return Ok(self.bind(t, &Type::tuple([ty, out_ty]), name));
                 }
                 let kept =
-                    self.keep_steps(out, &items, &[(i.clone(), Type::Int), (s.clone(), ty.clone())])?;
+                    self.keep_steps(out, &mut items, &[(i.clone(), Type::Int), (s.clone(), ty.clone())])?;
                 let saved: Vec<_> = kept.saved.iter().filter(|(x, _)| *x != i).cloned().collect();
                 let (term, elem) = Self::saved_term(&saved);
                 let store_ty = Type::array(bound.clone(), elem);
@@ -404,8 +404,8 @@ impl Normaliser<'_> {
         b: impl FnOnce(&mut Self) -> Result<V, Error>,
         name: &str,
     ) -> Result<V, Error> {
-        let (va, ia) = self.region(a)?;
-        let (vb, ib) = self.region(b)?;
+        let (va, mut ia) = self.region(a)?;
+        let (vb, mut ib) = self.region(b)?;
         if va.is_data() && vb.is_data() {
             let ty = va.ty()?;
             let t = make::if_(c, wrap(ia, va.reify()?), wrap(ib, vb.reify()?));
@@ -414,8 +414,8 @@ impl Normaliser<'_> {
         // Data components common to both arms come first, then what each arm keeps.
         let mut data = vec![];
         let shape = split(&va, &vb, &mut data)?;
-        let ka = self.keep(without_data(&va, &shape), &ia, &[])?;
-        let kb = self.keep(without_data(&vb, &shape), &ib, &[])?;
+        let ka = self.keep(without_data(&va, &shape), &mut ia, &[])?;
+        let kb = self.keep(without_data(&vb, &shape), &mut ib, &[])?;
         let mut ta: Vec<Tm> = vec![];
         let mut tb: Vec<Tm> = vec![];
         let mut types: Vec<Type> = vec![];

@@ -24,7 +24,7 @@ pub const CHEAP: u32 = 6;
 const CHEAP_ELEMENT: u32 = 12;
 
 /// The variables of a region: their types, and the definitions of those that have one.
-type Defs = BTreeMap<Var, (Type, Option<Tm>)>;
+pub(super) type Defs = BTreeMap<Var, (Type, Option<Tm>)>;
 
 /// What a region's value keeps from the region.
 pub struct Kept {
@@ -79,15 +79,16 @@ impl Normaliser<'_> {
 
     /// Closes a value over the lets of the region it leaves: `locals` are the variables bound by the region's construct itself
     /// (an index, a loop state). Every linear map is forced and recomputes what is cheap.
-    pub fn keep(&mut self, value: V, items: &[Item], locals: &[(Var, Type)]) -> Result<Kept, Error> {
+    pub fn keep(&mut self, value: V, items: &mut Vec<Item>, locals: &[(Var, Type)]) -> Result<Kept, Error> {
         let mut defs: Defs = locals.iter().map(|(v, t)| (v.clone(), (t.clone(), None))).collect();
-        for item in items {
+        for item in &*items {
             if let Item::Let(x, t) = item {
                 defs.insert(x.var.clone(), (x.ty.clone(), Some(t.clone())));
             }
         }
-        let mut saved = BTreeSet::new();
-        let value = self.close(&value, &defs, &mut saved)?;
+        let (mut saved, mut beside) = (BTreeSet::new(), vec![]);
+        let value = self.close(&value, &mut defs, &mut beside, &mut saved)?;
+        items.extend(beside.into_iter().map(|(x, t)| Item::Let(x, t)));
         let saved = saved.into_iter().map(|v| (defs[&v].0.clone(), v)).map(|(t, v)| (v, t)).collect();
         Ok(Kept { value, saved })
     }
@@ -96,7 +97,7 @@ impl Normaliser<'_> {
     pub(super) fn keep_each(
         &mut self,
         value: V,
-        items: &[Item],
+        items: &mut Vec<Item>,
         locals: &[(Var, Type)],
     ) -> Result<Kept, Error> {
         let outer = std::mem::take(&mut self.states);
@@ -109,7 +110,7 @@ impl Normaliser<'_> {
     pub(super) fn keep_steps(
         &mut self,
         value: V,
-        items: &[Item],
+        items: &mut Vec<Item>,
         locals: &[(Var, Type)],
     ) -> Result<Kept, Error> {
         let outer = std::mem::replace(&mut self.rebuild, true);
@@ -118,7 +119,13 @@ impl Normaliser<'_> {
         kept
     }
 
-    pub(super) fn close(&mut self, v: &V, defs: &Defs, saved: &mut BTreeSet<Var>) -> Result<V, Error> {
+    pub(super) fn close(
+        &mut self,
+        v: &V,
+        defs: &mut Defs,
+        beside: &mut Vec<(Binder, Tm)>,
+        saved: &mut BTreeSet<Var>,
+    ) -> Result<V, Error> {
         let mut keep_vars =
             |vars: BTreeSet<Var>| saved.extend(vars.into_iter().filter(|v| defs.contains_key(v)));
         Ok(match v {
@@ -132,7 +139,8 @@ impl Normaliser<'_> {
                 v.clone()
             }
             V::Tuple(vs) => {
-                let parts: Result<Vec<V>, Error> = vs.iter().map(|v| self.close(v, defs, saved)).collect();
+                let parts: Result<Vec<V>, Error> =
+                    vs.iter().map(|v| self.close(v, defs, beside, saved)).collect();
                 V::tuple(parts?)
             }
             V::Lin(_) | V::Choice(..) if self.is_map(v) => {
@@ -140,6 +148,7 @@ impl Normaliser<'_> {
                 let forced = self.force(v);
                 self.rebuild = rebuild;
                 let Forced { param, body, .. } = forced?;
+                let body = super::beside::computed_beside(&body, defs, beside);
                 // Recompute cheap definitions at the start of the map, nearest definition last to be wrapped.
                 let mut needed = walk::free_vars_lin(&body);
                 needed.extend(ltype_vars(&param.ty));
@@ -158,7 +167,7 @@ impl Normaliser<'_> {
             V::Lin(_) => unreachable!("compiler bug: a closure is a map"),
             V::Choice(c, a, b) => {
                 keep_vars(walk::free_vars(c));
-                let (a, b) = (self.close(a, defs, saved)?, self.close(b, defs, saved)?);
+                let (a, b) = (self.close(a, defs, beside, saved)?, self.close(b, defs, beside, saved)?);
                 V::Choice(c.clone(), Rc::new(a), Rc::new(b))
             }
             V::Fn(f) => {
@@ -166,7 +175,7 @@ impl Normaliser<'_> {
                 for x in walk::free_vars(&f.body) {
                     match f.env.vars.get(&x) {
                         Some(v) => {
-                            let v = self.close(v, defs, saved)?;
+                            let v = self.close(v, defs, beside, saved)?;
                             env.vars.insert(x, v);
                         }
                         None if defs.contains_key(&x) => {
@@ -179,8 +188,8 @@ impl Normaliser<'_> {
             }
             V::Family(f) => {
                 keep_vars(f.bound.vars().cloned().collect());
-                let store = f.store.as_ref().map(|s| self.close(s, defs, saved)).transpose()?;
-                let elem = self.close(&f.elem, defs, saved)?;
+                let store = f.store.as_ref().map(|s| self.close(s, defs, beside, saved)).transpose()?;
+                let elem = self.close(&f.elem, defs, beside, saved)?;
                 V::Family(Rc::new(Family {
                     index: f.index.clone(),
                     bound: f.bound.clone(),
