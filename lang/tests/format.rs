@@ -53,6 +53,18 @@ fn becomes(text: &str, expected: &str) {
     }
 }
 
+/// Comments inside definitions, of signs wide and narrow and of none.
+#[test]
+fn comments_may_be_in_any_script() {
+    for comment in ["größer", "–", "\u{202e}", "\u{feff}x", "漢字", "λ → ⊸"] {
+        becomes(
+            &format!("def f (x : real) : real =\n  -- {comment}\n  x\n"),
+            &format!("def f (x : real) : real =\n  -- {comment}\n  x\n"),
+        );
+    }
+    becomes("def f(x--\u{feff}\n:n):l=m", "def f (x : n) --\u{feff}\n    : l = m\n");
+}
+
 #[test]
 fn comments_stay_where_they_are() {
     let text = "\

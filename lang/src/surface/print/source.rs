@@ -174,8 +174,8 @@ fn plain(text: &str) -> String {
     }
 }
 
-/// A comment takes no room: code is laid out as if it were not there.
+/// A comment takes no room: code is laid out as if it were not there. (Text beyond ASCII would measure itself, and is not to be measured twice.)
 fn comment<'a>(c: &Comment) -> Doc<'a> {
-    let words = text(plain(c.text));
+    let words = RcDoc::from(pretty::Doc::OwnedText(plain(c.text).into()));
     RcDoc::from(pretty::Doc::RenderLen(0, words))
 }
