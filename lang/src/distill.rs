@@ -8,9 +8,10 @@ mod linear;
 mod names;
 mod types;
 
+use crate::calls::reached;
 use crate::core::{Binder, Def, Extremum, Lit, Program, Term, Tm};
 use crate::diag::{Failure, Span};
-use crate::name::{Name, Var};
+use crate::name::Var;
 use crate::prim::{Prim, Scalar};
 use crate::size::Size;
 use crate::surface::{self, *};
@@ -42,41 +43,14 @@ pub fn def(d: &Def, program: &Program) -> Item {
 
 /// A definition and the others that call it and that it calls, directly or not. Alone it is recursive or not.
 fn group<'p>(d: &'p Def, program: &'p Program) -> Vec<&'p Def> {
-    let own = reached(d, program);
+    let own = reached(&d.body, program);
     let others = own.iter().filter(|x| **x != d.name).filter_map(|x| program.defs.get(x));
-    std::iter::once(d).chain(others.map(|e| &**e).filter(|e| reached(e, program).contains(&d.name))).collect()
-}
-
-/// The definitions that a definition calls, directly or not.
-fn reached(d: &Def, program: &Program) -> BTreeSet<Name> {
-    let (mut out, mut todo) = (BTreeSet::new(), calls(&d.body));
-    while let Some(x) = todo.pop_first() {
-        if out.insert(x.clone())
-            && let Some(e) = program.defs.get(&x)
-        {
-            todo.extend(calls(&e.body));
-        }
-    }
-    out
-}
-
-fn calls(t: &Tm) -> BTreeSet<Name> {
-    struct Calls(BTreeSet<Name>);
-    impl Mapper for Calls {
-        fn term(&mut self, t: &Tm) -> Tm {
-            if let Term::Call { def, .. } = &**t {
-                self.0.insert(def.clone());
-            }
-            map_term(self, t)
-        }
-    }
-    let mut calls = Calls(BTreeSet::new());
-    calls.term(t);
-    calls.0
+    let calls_it = |e: &&Def| reached(&e.body, program).contains(&d.name);
+    std::iter::once(d).chain(others.map(|e| &**e).filter(calls_it)).collect()
 }
 
 fn item(group: &[&Def], program: &Program) -> Item {
-    let rec = group.iter().any(|d| reached(d, program).contains(&d.name));
+    let rec = group.iter().any(|d| reached(&d.body, program).contains(&d.name));
     let defs = group.iter().map(|d| written(d, program)).collect();
     Item { doc: None, kind: ItemKind::Def { rec, defs }, span: Span::default() }
 }
@@ -361,9 +335,17 @@ impl Distill<'_> {
                 args.push(self.term(body, names, known));
                 return call(var(check_name(failure)), args);
             }
-            Term::Call { def, args, .. } => {
+            Term::Call { def, types: _, sizes, args } => {
                 let args: Vec<Expr> = args.iter().map(|t| self.term(t, names, true)).collect();
-                return call(var(def), args);
+                let given = self.program.defs.get(def).filter(|d| !types::determined(d));
+                let f = match given {
+                    Some(_) => some(ExprKind::TypeApp(
+                        ident(def),
+                        sizes.iter().map(|n| types::size_arg(n, names)).collect(),
+                    )),
+                    None => var(def),
+                };
+                return call(f, args);
             }
             Term::Diff { mode, f, x, .. } => {
                 let op = match mode {

@@ -9,6 +9,7 @@
 //! | [`prim`] | the table of primitive operations, one row each |
 //! | [`loops`] | the loop IR: structured loops over buffers in machine vocabulary |
 //! | [`walk`] | the traversals every pass shares |
+//! | [`calls`] | which definitions call which |
 //! | [`typing`] | the type of a well-typed term |
 //! | [`surface`] | the language as written: syntax tree, lexer, parser, printer |
 //! | [`flat`] | first-order values and their leaves |
@@ -17,6 +18,7 @@
 //! | [`diag`] | diagnostics and source places |
 
 pub mod big_stack;
+pub mod calls;
 pub mod core;
 pub mod diag;
 pub mod distill;

@@ -15,7 +15,10 @@ use lang::size::Size;
 use lang::types::Type;
 use std::sync::Arc;
 
+mod calls;
 mod scalars;
+
+use calls::{Callee, Depth};
 
 /// The magnitude that functions, loop states and elements of intermediate arrays keep to.
 pub const SMALL: f64 = 4.0;
@@ -51,17 +54,24 @@ impl Sample {
         fixed.program.defs.insert(self.name.clone(), def.at(values).into());
         fixed
     }
+
+    /// It calls a definition that calls itself.
+    pub fn recursive(&self) -> bool {
+        let called = lang::calls::reached(&self.def().body, &self.program);
+        called.iter().any(|f| lang::calls::recursive(f, &self.program))
+    }
 }
 
 /// The definition of a seed; `fuel` is about the number of formers in it.
 pub fn sample(seed: u64, fuel: usize, kind: Kind) -> Sample {
     let mut rng = Rng::new(seed);
     let mut program = Program::default();
-    let helper = rng.chance(1, 4).then(|| {
-        let def = Gen::new(&mut rng, kind, None).helper(fuel / 3);
-        let def = Arc::new(def);
-        program.defs.insert(def.name.clone(), def.clone());
-        def
+    let helper = rng.chance(1, 3).then(|| {
+        let recursive = rng.chance(1, 2);
+        let def = Gen::new(&mut rng, kind, None).helper(fuel / 3, recursive);
+        let name = def.name.clone();
+        program.defs.insert(name.clone(), Arc::new(def));
+        Callee { name, depth: if recursive { Depth::Few } else { Depth::Any } }
     });
     let (def, sizes) = Gen::new(&mut rng, kind, helper).definition(fuel);
     let name = def.name.clone();
@@ -87,8 +97,7 @@ struct Gen<'r> {
     scope: Vec<Known>,
     /// Sizes that arrays may have; the value where it is known.
     sizes: Vec<(Size, Option<i64>)>,
-    /// A definition to call: one size, parameters as in [`Gen::helper`], result real.
-    helper: Option<Arc<Def>>,
+    callee: Option<Callee>,
 }
 
 fn site() -> Site {
@@ -99,8 +108,8 @@ fn site() -> Site {
 type Made = (Tm, f64);
 
 impl<'r> Gen<'r> {
-    fn new(rng: &'r mut Rng, kind: Kind, helper: Option<Arc<Def>>) -> Gen<'r> {
-        Gen { rng, supply: Supply::default(), kind, scope: vec![], sizes: vec![], helper }
+    fn new(rng: &'r mut Rng, kind: Kind, callee: Option<Callee>) -> Gen<'r> {
+        Gen { rng, supply: Supply::default(), kind, scope: vec![], sizes: vec![], callee }
     }
 
     fn any(&self) -> bool {
@@ -118,19 +127,6 @@ impl<'r> Gen<'r> {
         self.sizes.push((Size::var(n.clone()), k));
         self.scope.push(Known { var: n.clone(), ty: Type::Int, mag: 0.0, below: None });
         n
-    }
-
-    /// def g [n] (x : real) (a : real^n) (k : int) : real, for magnitudes up to SMALL
-    fn helper(mut self, fuel: usize) -> Def {
-        let n = self.size_param("n", None);
-        let params = vec![
-            self.param("x", Type::Real, SMALL),
-            self.param("a", Type::array(n.clone(), Type::Real), SMALL),
-            self.param("k", Type::Int, 0.0),
-        ];
-        let (body, _) = self.term(&Type::Real, fuel, true);
-        let (supply, sizes) = (self.supply, vec![n]);
-        Def { name: "g".into(), types: vec![], sizes, params, result: Type::Real, body, supply }
     }
 
     fn definition(mut self, fuel: usize) -> (Def, Vec<i64>) {
@@ -209,7 +205,7 @@ impl<'r> Gen<'r> {
             (yes(self.any(), 1), 4),
             (yes(first_order, 2), 5),
             (1, 6),
-            (yes(*ty == Type::Real && self.helper.is_some(), 3), 7),
+            (yes(*ty == Type::Real && self.callee.is_some(), 3), 7),
             (yes(first_order, 1), 8),
             (3, 9),
             (14, 10),
@@ -438,7 +434,7 @@ impl<'r> Gen<'r> {
         (let_(Binder::new(k, Type::Int), t, body), mag)
     }
 
-    // ---- iteration, sums, calls
+    // ---- iteration, sums
 
     /// loop s = init for i < n collect (next, output)
     fn looped(&mut self, state: Type, output: Type, fuel: usize) -> Made {
@@ -477,17 +473,6 @@ impl<'r> Gen<'r> {
         });
         let arms = arms.collect();
         (Arc::new(Term::Case(scrutinee, arms)), mag)
-    }
-
-    fn call(&mut self, fuel: usize) -> Made {
-        let def = self.helper.clone().expect("there is a helper where one is called");
-        let n = self.size().0;
-        let args = vec![
-            self.term(&Type::Real, fuel / 3, true).0,
-            self.term(&Type::array(n.clone(), Type::Real), fuel / 3, true).0,
-            self.int(fuel / 6),
-        ];
-        (Arc::new(Term::Call { def: def.name.clone(), types: vec![], sizes: vec![n], args }), SMALL)
     }
 
     fn summed(&mut self, fuel: usize) -> Made {

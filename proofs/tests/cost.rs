@@ -266,6 +266,10 @@ mod contract {
 
     #[test]
     fn random_programs_keep_it() {
+        lang::big_stack::run(every_random_program);
+    }
+
+    fn every_random_program() {
         let mut text = String::new();
         let mut count = 0;
         for seed in 5_000_000..5_000_100u64 {

@@ -120,6 +120,7 @@ fn all_answers(sample: &Sample, seed: u64, precision: Precision) -> Result<Vec<A
 
 fn run(count: u64, stream: u64, precision: Precision) {
     let (mut faults, mut skipped, mut ran, mut drawn, mut redrawn, mut differences) = (vec![], 0, 0, 0, 0, 0);
+    let mut recursive = 0;
     let mut waiting = Waiting::default();
     for (seed, fuel) in seeds(count, stream) {
         let sample = sample(seed, fuel, Kind::Any);
@@ -135,6 +136,7 @@ fn run(count: u64, stream: u64, precision: Precision) {
                         Err(f) => faults.push((seed, sample.clone(), f)),
                     }
                 }
+                recursive += u64::from(sample.recursive());
                 waiting.add(seed, &sample, e.answers, &mut faults);
             }
             Err(f) if f.stage == OVER_LIMIT => skipped += 1,
@@ -143,11 +145,12 @@ fn run(count: u64, stream: u64, precision: Precision) {
     }
     waiting.run(&mut faults);
     eprintln!(
-        "{ran} ran, {skipped} skipped, {redrawn} of {drawn} points redrawn, {differences} against differences"
+        "{ran} ran, {skipped} skipped, {redrawn} of {drawn} points redrawn, {differences} against differences, {recursive} with recursion"
     );
     report(faults, |s, seed| alone(s, all_answers(s, seed, precision)));
     assert!(redrawn * 20 <= drawn, "{redrawn} of {drawn} points were redrawn");
     assert!(skipped * 20 <= ran, "{skipped} programs took too long");
+    assert!(recursive * 50 >= ran, "{recursive} of {ran} call a recursive definition");
     let laws = precision == Precision::Double;
     assert!(!laws || differences * 2 >= ran, "{differences} of {ran} compared with differences");
 }
@@ -176,15 +179,15 @@ fn run_polynomials(count: u64, stream: u64) {
 
 #[test]
 fn engines_agree() {
-    run(100, 0, Precision::Double);
+    lang::big_stack::run(|| run(100, 0, Precision::Double));
 }
 
 #[test]
 fn engines_agree_in_single_precision() {
-    run(50, 3, Precision::Single);
+    lang::big_stack::run(|| run(50, 3, Precision::Single));
 }
 
 #[test]
 fn polynomials_are_exact() {
-    run_polynomials(50, 1);
+    lang::big_stack::run(|| run_polynomials(50, 1));
 }

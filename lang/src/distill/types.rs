@@ -2,9 +2,13 @@
 
 use super::names::Names;
 use super::{ident, some};
+use crate::core;
+use crate::name::Var;
 use crate::size::Size;
 use crate::surface::*;
 use crate::types::{LType, Type};
+use crate::walk::Mapper;
+use std::collections::BTreeSet;
 
 /// The field of a record that stands for a tuple of one component.
 pub const ONLY: &str = "it";
@@ -100,4 +104,19 @@ pub fn size_arg(n: &Size, names: &Names) -> TyArg {
         SizeKind::Var(x) => TyArg::Ty(name(&x)),
         node => TyArg::Size(some(node)),
     }
+}
+
+/// Do the arguments of a definition say what its sizes are?
+pub fn determined(d: &core::Def) -> bool {
+    struct Solved(BTreeSet<Var>);
+    impl Mapper for Solved {
+        fn size(&mut self, n: &Size) -> Size {
+            let lone = n.terms.iter().filter(|(m, c)| m.len() == 1 && **c == 1);
+            self.0.extend(lone.map(|(m, _)| m[0].clone()));
+            n.clone()
+        }
+    }
+    let mut solved = Solved(BTreeSet::new());
+    d.params.iter().for_each(|p| drop(solved.ty(&p.ty)));
+    d.sizes.iter().all(|n| solved.0.contains(n))
 }

@@ -7,12 +7,13 @@ use super::called_map::CalledMap;
 use super::value::{Env, V};
 use super::{CALL_LIMIT, Item, Normaliser};
 use crate::Error;
+use lang::calls::{called, reached};
 use lang::core::{Binder, Def, Term, Tm};
 use lang::name::{Name, Supply, Var};
 use lang::size::Size;
 use lang::types::Type;
-use lang::walk::{Mapper, map_term};
-use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use lang::walk::Mapper;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
 /// How many specialisations of recursive definitions a program may have, and how many of one definition may be made inside each other.
@@ -124,16 +125,7 @@ impl Normaliser<'_> {
         if let Some(known) = self.calls.recursive.get(def) {
             return *known;
         }
-        let (mut seen, mut todo) = (HashSet::new(), vec![def.clone()]);
-        let mut found = false;
-        while let Some(f) = todo.pop() {
-            for g in self.program.defs.get(&f).into_iter().flat_map(|d| called(&d.body)) {
-                found |= g == *def;
-                if seen.insert(g.clone()) {
-                    todo.push(g);
-                }
-            }
-        }
+        let found = lang::calls::recursive(def, &self.program);
         self.calls.recursive.insert(def.clone(), found);
         found
     }
@@ -364,15 +356,8 @@ impl Normaliser<'_> {
 
     /// The definitions in normal form that a term calls, and those that they call.
     pub(super) fn callees(&self, t: &Tm) -> BTreeMap<Name, Arc<Def>> {
-        let (mut found, mut todo) = (BTreeMap::new(), called(t));
-        while let Some(f) = todo.pop_first() {
-            if let Some(d) = self.program.defs.get(&f)
-                && found.insert(f, d.clone()).is_none()
-            {
-                todo.extend(called(&d.body));
-            }
-        }
-        found
+        let found = reached(t, &self.program).into_iter();
+        found.filter_map(|f| Some((f.clone(), self.program.defs.get(&f)?.clone()))).collect()
     }
 
     /// A definition that the term calls and that is not complete: it cannot be differentiated yet.
@@ -394,28 +379,6 @@ impl Normaliser<'_> {
 /// The definition that a specialisation or derivative was made of.
 pub fn source(name: &Name) -> Name {
     lang::name::source(name).into()
-}
-
-/// The definitions called in a term.
-pub fn called(t: &Tm) -> BTreeSet<Name> {
-    struct Called(BTreeSet<Name>);
-    impl Mapper for Called {
-        fn term(&mut self, t: &Tm) -> Tm {
-            if let Term::Call { def, .. } = &**t {
-                self.0.insert(def.clone());
-            }
-            map_term(self, t)
-        }
-        fn ty(&mut self, t: &Type) -> Type {
-            t.clone()
-        }
-        fn lty(&mut self, t: &lang::types::LType) -> lang::types::LType {
-            t.clone()
-        }
-    }
-    let mut c = Called(BTreeSet::new());
-    c.term(t);
-    c.0
 }
 
 /// A definition at these types. Their sizes are the caller's: in the definition they have names, whose values are given too.

@@ -217,7 +217,7 @@ impl Gen<'_> {
     }
 
     /// An int from 0 to 4.
-    fn small_int(&mut self, fuel: usize) -> Tm {
+    pub(super) fn small_int(&mut self, fuel: usize) -> Tm {
         prim(Prim::IMod, [self.int(fuel), int(5)])
     }
 
