@@ -260,7 +260,7 @@ pub(crate) fn forward(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             Some(constant) => constant,
             None => {
                 let ts = d.subs(args)?;
-                let q = shared::call(d, t, &ts);
+                let q = shared::call(d, t, &ts)?;
                 let l = d.on_env(|v| q.at(shared::plain_tuple(ts.iter().map(|t| t.at(&v)))));
                 Dual { term: bind_all(&ts, q.bind(tuple([q.p(), l]))), ty: q.ty }
             }

@@ -299,7 +299,7 @@ pub(crate) fn reverse(d: &mut D, t: &Tm) -> Result<Dual, AdError> {
             Some(constant) => constant,
             None => {
                 let ts = d.subs(args)?;
-                let q = shared::call(d, t, &ts);
+                let q = shared::call(d, t, &ts)?;
                 let z = LBinder::new(d.supply.fresh("z"), shared::plain(ts.iter().map(|t| d.tangent(&t.ty))));
                 let l = d.on(&q.ty, |w| {
                     let at = |i| shared::plain_proj(lin::var(&z.var), i, ts.len());

@@ -10,7 +10,7 @@ use lang::prim::Prim;
 use lang::size::Size;
 use lang::target::{Lin, make as lin};
 use lang::types::{LType, Mode, Type};
-use lang::walk::subst;
+use lang::walk::{as_size, subst};
 use std::borrow::Borrow;
 use std::sync::Arc;
 
@@ -305,15 +305,22 @@ pub fn counted(d: &mut D, state: &Binder, cond: &Tm, body: &Tm) -> Result<Counte
 // ---- calls
 
 /// ⟨q, N⟩ = D(f) a1 … ak for ⟨ai, Li⟩ = D(ti)
-pub fn call(d: &mut D, t: &Tm, args: &[Sub]) -> Sub {
-    let Term::Call { def, types, sizes, .. } = &**t else { unreachable!("only calls have this rule") };
+pub fn call(d: &mut D, t: &Tm, args: &[Sub]) -> Result<Sub, AdError> {
+    let Term::Call { def, types, sizes, args: source } = &**t else {
+        unreachable!("only calls have this rule")
+    };
     let ty = d.source_type(t);
     let from = plain(args.iter().map(|a| d.tangent(&a.ty)));
     let dual = Type::tuple([ty.primal(d.mode), d.map_type(from, d.tangent(&ty))]);
     d.calls.insert(def.clone());
     let (def, types, sizes) = (derivative_name(def, d.mode), types.clone(), sizes.clone());
-    let args = args.iter().map(Sub::p).collect();
-    Sub::new(d, dual, Arc::new(Term::Call { def, types, sizes, args }), ty)
+    // Types may speak of an int argument that is a size: it stays one.
+    let primal = |d: &mut D, (t, a): (&Tm, &Sub)| match a.ty == Type::Int && as_size(t).is_some() {
+        true => d.primal(t),
+        false => Ok(a.p()),
+    };
+    let args = source.iter().zip(args).map(|pair| primal(d, pair)).collect::<Result<_, _>>()?;
+    Ok(Sub::new(d, dual, Arc::new(Term::Call { def, types, sizes, args }), ty))
 }
 
 /// f'fwd, f'rev

@@ -5,7 +5,7 @@ mod derivative;
 mod format;
 mod gradbench;
 mod run;
-mod show;
+pub mod show;
 pub(crate) mod subject;
 mod test;
 
@@ -37,7 +37,7 @@ pub fn run(command: &Command) -> Result<String, Stop> {
         Command::Gradbench { dir, engine } => gradbench::serve(dir.as_deref(), &options(engine)?),
         Command::Explain { code } => match explain::page(code) {
             Some(page) => Ok(page.to_string()),
-            None => Err(Stop::Usage(format!("there is no error code `{code}`"))),
+            None => Err(Stop::Usage(format!("there is no error code `{code}`: codes are like E0401"))),
         },
     }
 }

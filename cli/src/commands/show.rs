@@ -7,6 +7,7 @@ use crate::pipeline::{Fault, Options, derivative, normal_form, simplified, to_lo
 use crate::report::Stop;
 use crate::session::CheckedFile;
 use lang::core::{self, Program};
+use lang::name::Name;
 use lang::surface::{Def, Item, ItemKind, print};
 use lang::types::Mode;
 use std::path::Path;
@@ -23,30 +24,43 @@ pub fn show(
     if explain && stage != Stage::Simplified {
         return Err(Stop::Usage("--explain goes with --stage simplified".into()));
     }
-    let options = options(engine)?;
-    let file = load(path)?;
+    shown(&load(path)?, name, stage, explain, wrt, &options(engine)?)
+}
+
+/// The same of a file that has been checked.
+pub fn shown(
+    file: &CheckedFile,
+    name: &str,
+    stage: Stage,
+    explain: bool,
+    wrt: &[String],
+    options: &Options,
+) -> Result<String, Stop> {
     if stage == Stage::Ast {
-        return ast(&file, name);
+        return ast(file, name);
     }
-    let def = definition(&file, name)?;
+    let def = definition(file, name)?;
     let program = &file.program;
-    let text = |def: &core::Def, program: &Program| {
-        print::item(&lang::distill::def(def, program), print::Style::default())
-    };
     let shown = match stage {
-        Stage::Ast | Stage::Core => Ok(text(def, program)),
+        Stage::Ast | Stage::Core => Ok(complete(&def.name, program)),
         Stage::Forward | Stage::Reverse => {
             let mode = if stage == Stage::Forward { Mode::Forward } else { Mode::Reverse };
-            derivative(program, &def.name, mode).map(|(program, name)| text(&program.defs[&name], &program))
+            derivative(program, &def.name, mode).map(|(program, name)| complete(&name, &program))
         }
-        Stage::Simplified => reverse_simplified(program, def, explain, &options),
-        Stage::Loops => entry_point(&file, name, wrt, &options)
-            .map(|def| to_loops(program, &def, &options).map(|proc| lang::loops::text::print(&proc)))?,
+        Stage::Simplified => {
+            // A function that is given is not known: said as where it is to be run.
+            if !def.params.iter().all(|p| p.ty.first_order()) {
+                subject::subject_to_run(file, last_word(name))?;
+            }
+            reverse_simplified(program, def, explain, options)
+        }
+        Stage::Loops => entry_point(file, name, wrt, options)
+            .map(|def| to_loops(program, &def, options).map(|proc| lang::loops::text::print(&proc)))?,
         Stage::Llvm | Stage::Asm => {
-            entry_point(&file, name, wrt, &options).map(|def| native(program, &def, stage, &options))?
+            entry_point(file, name, wrt, options).map(|def| native(program, &def, stage, options))?
         }
     };
-    shown.map_err(|f| fault(&file, &def.name, f))
+    shown.map_err(|f| fault(file, &def.name, f))
 }
 
 /// The definition of that name, or for `grad f` and `value_and_grad f` the entry point.
@@ -57,8 +71,39 @@ fn entry_point(file: &CheckedFile, text: &str, wrt: &[String], options: &Options
     Ok(crate::entry::fixed(def, &options.sizes))
 }
 
+fn last_word(text: &str) -> &str {
+    text.split_whitespace().last().unwrap_or(text)
+}
+
+/// The definition, and after it what it calls: a program of its own.
+fn complete(name: &Name, program: &Program) -> String {
+    let mut needed = lang::calls::reached(&program.defs[name].body, program);
+    needed.insert(name.clone());
+    let defs = program.defs.iter().filter(|(x, _)| needed.contains(*x)).map(|(x, d)| (x.clone(), d.clone()));
+    printed(name, &Program { defs: defs.collect() })
+}
+
+/// The program, the definition of this name first. Names of other modules have no place in a file: `linalg.det` becomes `linalg_det`.
+fn printed(name: &Name, program: &Program) -> String {
+    let (first, program) =
+        (writable(name, program), lang::calls::renamed(program, &|x| writable(x, program)));
+    let own = lang::distill::def(&program.defs[&first], &program);
+    let other = |item: &Item| !matches!(&item.kind, ItemKind::Def { defs, .. } if defs.iter().any(|d| d.name.node == *first));
+    let items = [own].into_iter().chain(lang::distill::program(&program).items.into_iter().filter(other));
+    items.map(|item| print::item(&item, print::Style::default())).collect::<Vec<_>>().join("\n")
+}
+
+/// A definition's name as a name of a file, and of no other definition.
+fn writable(name: &Name, program: &Program) -> Name {
+    let mut text = name.replace(['.', '?', '<', '>', '/'], "_");
+    while text != **name && program.defs.contains_key(text.as_str()) {
+        text.push('\'');
+    }
+    text.into()
+}
+
 fn definition<'f>(file: &'f CheckedFile, text: &str) -> Result<&'f core::Def, Stop> {
-    let name = text.split_whitespace().last().unwrap_or(text);
+    let name = last_word(text);
     let sig = file.signatures.defs.get(name);
     match sig.and_then(|sig| file.program.defs.get(sig.name.as_str())) {
         Some(def) => Ok(def),
@@ -80,10 +125,7 @@ fn reverse_simplified(
     let (program, name) = derivative(&program, &def.name, Mode::Reverse)?;
     let derived = &program.defs[&name];
     let simple = simplified(&program, derived, options)?;
-    let defs = simple.program();
-    let items = lang::distill::program(&defs).items;
-    let all: Vec<String> = items.iter().map(|item| print::item(item, print::Style::default())).collect();
-    let mut out = all.join("\n");
+    let mut out = printed(&simple.entry.name, &simple.program());
     if explain {
         let proofs = opt::simplify::explain(&normal_form(&program, derived, options)?, &options.simplify());
         for proof in proofs {
