@@ -20,7 +20,7 @@ pub mod pull;
 pub mod rules;
 pub mod simplify;
 
-pub use emit::{compound_sizes, emit};
+pub use emit::{check_sizes, compound_sizes, emit};
 pub use error::{Error, ErrorKind};
 pub use normalise::normalise;
 pub use simplify::simplify;

@@ -151,3 +151,51 @@ fn a_size_fixed_by_hand_is_compiled_in() {
     assert_eq!(unsafe { squares([1.0, 2.0, 3.0, 4.0].as_ptr(), &mut out, std::ptr::null_mut()) }, 0);
     assert_eq!(out, 30.0);
 }
+
+/// What the header promises of sizes is checked, once, before anything else: also where no loop and no array would miss it.
+#[test]
+fn sizes_are_checked() {
+    let dir = Scratch::new("library-bad-sizes").unwrap();
+    let (library, header) = build(&dir, &["--export", "squares,steps,rows,grad squares"]);
+    let said = "sizes differ (details: given, required), f.ad:3";
+    assert!(header.contains(said), "no `{said}` in\n{header}");
+    let (x, mut out, mut failure) = ([1.0, 2.0, 3.0], [0.0; 3], AdcFailure::default());
+    for name in ["squares", "grad_squares"] {
+        let f: OneArray = library.get(name);
+        let status = unsafe { f(-2, x.as_ptr(), out.as_mut_ptr(), &mut failure) };
+        assert_eq!((status, failure.details[0]), (failure.failure + 1, -2), "{name}");
+        let said = format!("failure {}: negative size (details: size), f.ad:2", failure.failure);
+        assert!(header.contains(&said), "no `{said}` in\n{header}");
+    }
+    let steps: TwoSizes = library.get("steps");
+    assert_eq!(unsafe { steps(2, 3, x.as_ptr(), out.as_mut_ptr(), &mut failure) }, 0);
+    assert_eq!(out[..2], [1.0, 1.0]);
+    let status = unsafe { steps(1, 3, x.as_ptr(), out.as_mut_ptr(), &mut failure) };
+    // What is given, and what 1 + 1 is.
+    assert_eq!((status, &failure.details[..2]), (failure.failure + 1, &[3, 2][..]));
+    assert_ne!(status, 0);
+    assert_eq!(unsafe { steps(-1, 0, x.as_ptr(), out.as_mut_ptr(), &mut failure) }, failure.failure + 1);
+    assert_eq!(failure.details[0], -1);
+}
+
+/// Parameters and results are called by the fields and components that they are.
+#[test]
+fn records_are_taken_apart_by_name() {
+    let dir = Scratch::new("library-names").unwrap();
+    let program = "type body [n] = {mass : real, vel : real^n}
+def push [n] (b : body[n]) (f : (real, real^n)) : {place : real^n, time : real} = {time = b.mass + f.0, place = b.vel + f.1}
+def both (x : real) : (real, {a : real, b : int}) = (x, {a = 2 * x, b = 3})
+";
+    dir.write("b.ad", program.as_bytes()).unwrap();
+    let ran = tests::run(ADC, &dir.0, &["build", "b.ad", "-o", "out", "--emit", "header"]);
+    assert_eq!(ran.status, 0, "{}", ran.stderr);
+    let header = std::fs::read_to_string(dir.0.join("out/b.h")).unwrap();
+    assert_eq!(
+        prototype(&header, "push"),
+        "int64_t push(int64_t n, double b_mass, const double *b_vel, double f_0, const double *f_1, double *out_place, double *out_time, AdcFailure *failure);"
+    );
+    assert_eq!(
+        prototype(&header, "both"),
+        "int64_t both(double x, double *out0, double *out1_a, int64_t *out1_b, AdcFailure *failure);"
+    );
+}

@@ -5,12 +5,13 @@ use super::subject::subject;
 use super::{fault, load, options};
 use crate::args::{Emit, EngineArgs, TargetCpu};
 use crate::codes;
-use crate::entry::{self, Ask, Entry, entry};
+use crate::data::Layout;
+use crate::entry::{self, Ask, Entry, Slot, entry};
 use crate::pipeline::to_loops;
 use crate::report::Stop;
 use crate::session::CheckedFile;
-use lang::diag::Diagnostic;
-use lang::loops::Proc;
+use lang::diag::{Diagnostic, Site};
+use lang::loops::{Param, Proc};
 use std::path::Path;
 
 pub fn build(
@@ -31,11 +32,15 @@ pub fn build(
     let mut procs = vec![];
     let mut unknown: Vec<&String> = options.sizes.iter().map(|(n, _)| n).collect();
     for export in &exports {
-        let def = exported(&file, export, &[])?.def;
+        let Entry { def, params, result } = exported(&file, export, &[])?;
         unknown.retain(|x| def.sizes.iter().all(|n| *n.name != **x));
         let def = entry::fixed(def, &options.sizes);
         let (Export::Value(name) | Export::Grad(name) | Export::ValueAndGrad(name)) = export;
-        procs.push(to_loops(&file.program, &def, &options).map_err(|f| fault(&file, name, f))?);
+        let mut proc = to_loops(&file.program, &def, &options).map_err(|f| fault(&file, name, f))?;
+        let full = file.signatures.defs.get(name).map_or(name.as_str(), |sig| &sig.name);
+        opt::check_sizes(&mut proc, &def, &Site { def: full.into(), span: Default::default() });
+        name_leaves(&mut proc, &params, &result);
+        procs.push(proc);
     }
     if let Some(size) = unknown.first() {
         return Err(Stop::Usage(format!("nothing that is exported has a size `{size}`")));
@@ -81,6 +86,29 @@ pub fn exported(file: &CheckedFile, export: &Export, wrt: &[String]) -> Result<E
     let mut entry = entry(&subject.def, &subject.params, &subject.result, &ask);
     entry.def.name = entry::name(name, &ask).into();
     Ok(entry)
+}
+
+/// The parameters are called by what they are of the data: `p_mass` is the field `mass` of `p`. They end with the leaves of parameters and
+/// result.
+fn name_leaves(proc: &mut Proc, params: &[Slot], result: &Layout) {
+    let mut names: Vec<String> = params.iter().flat_map(|slot| slot.layout.leaf_names(&slot.name)).collect();
+    match result {
+        Layout::Tuple(parts) => {
+            let parts = parts.iter().enumerate();
+            names.extend(parts.flat_map(|(k, part)| part.leaf_names(&format!("out{k}"))));
+        }
+        Layout::Scalar(_) | Layout::Array(..) if result.leaf_count() == 1 => names.push("out0".into()),
+        Layout::Scalar(_) | Layout::Array(..) | Layout::Record(_) | Layout::Sum(_) => {
+            names.extend(result.leaf_names("out"));
+        }
+    }
+    let first = proc.params.len().saturating_sub(names.len());
+    for (p, name) in proc.params[first..].iter().zip(names) {
+        match p {
+            Param::Scalar(v) => proc.vals[v.0 as usize].1 = name.into(),
+            Param::Array(b) => proc.bufs[b.0 as usize].name = name.into(),
+        }
+    }
 }
 
 /// Every definition of the file whose parameters and result are data.

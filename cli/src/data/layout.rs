@@ -67,6 +67,21 @@ impl Layout {
         }
     }
 
+    /// A name for each leaf of the data called `name`: `p_mass` for a field, `p_0` for a component.
+    pub fn leaf_names(&self, name: &str) -> Vec<String> {
+        let part = |x: &dyn fmt::Display, t: &Layout| t.leaf_names(&format!("{name}_{x}"));
+        match self {
+            Layout::Scalar(_) => vec![name.into()],
+            Layout::Array(_, t) => t.leaf_names(name),
+            Layout::Tuple(ts) => ts.iter().enumerate().flat_map(|(k, t)| part(&k, t)).collect(),
+            Layout::Record(fields) => fields.iter().flat_map(|(x, t)| part(x, t)).collect(),
+            Layout::Sum(arms) => {
+                let payloads = arms.iter().flat_map(|(x, t)| part(x, t));
+                [format!("{name}_tag")].into_iter().chain(payloads).collect()
+            }
+        }
+    }
+
     /// Has it a size that no data of this layout solves by itself, as `2 * n` or `n * m`?
     pub fn has_compound_size(&self) -> bool {
         match self {

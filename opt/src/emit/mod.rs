@@ -13,6 +13,7 @@
 //! | [`inplace`], [`put`] | linear loops whose state stays in its buffer, and elements put there |
 //! | [`called_map`] | procedures of linear maps, and their application |
 //! | [`boxes`] | what outlives a call |
+//! | [`sizes`] | checks of the sizes that a library is called with |
 //! | [`update`] | updates of arrays in place |
 //! | [`alias`] | when a linear variable's accumulator is a part of the destination |
 
@@ -31,7 +32,10 @@ mod linear;
 mod linear_loop;
 mod place;
 mod put;
+mod sizes;
 mod update;
+
+pub use sizes::check_sizes;
 
 use crate::{Error, Normal};
 use cell::{Cell, Region};
