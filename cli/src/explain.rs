@@ -103,6 +103,9 @@ pages! {
     "E0807"
 }
 
+/// The page of a code, which may be written without its `E` or its zeros: `E0401`, `e401`, `401`.
 pub fn page(code: &str) -> Option<&'static str> {
-    PAGES.iter().find(|(known, _)| known.eq_ignore_ascii_case(code)).map(|(_, page)| *page)
+    let number: u32 = code.strip_prefix(['E', 'e']).unwrap_or(code).parse().ok()?;
+    let code = format!("E{number:04}");
+    PAGES.iter().find(|(known, _)| *known == code).map(|(_, page)| *page)
 }

@@ -39,6 +39,16 @@ impl Stop {
     pub fn at(source: &Arc<Source>, diagnostic: Diagnostic) -> Stop {
         Stop::Problems(vec![Problem { source: Some(source.clone()), diagnostic }])
     }
+
+    /// With this help where there is none.
+    pub fn help(mut self, text: &str) -> Stop {
+        if let Stop::Problems(problems) = &mut self {
+            for p in problems.iter_mut().filter(|p| p.diagnostic.help.is_none()) {
+                p.diagnostic.help = Some(text.into());
+            }
+        }
+        self
+    }
 }
 
 /// The nearest span inside the text whose ends are character boundaries.

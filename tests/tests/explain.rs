@@ -56,6 +56,15 @@ fn check(code: &str, page: &str) -> Result<(), String> {
     }
 }
 
+/// A code is known by its number.
+#[test]
+fn codes_may_be_written_short() {
+    let page = cli::explain::page("E0401");
+    assert!(page.is_some());
+    assert!(["e0401", "401", "E401", "0401"].iter().all(|code| cli::explain::page(code) == page));
+    assert!(["E9401", "", "E", "-401", "x401"].iter().all(|code| cli::explain::page(code).is_none()));
+}
+
 #[test]
 fn every_code_has_a_page_and_no_page_is_left_over() {
     let codes: BTreeSet<&str> = cli::codes::all().into_iter().collect();

@@ -354,6 +354,8 @@ impl<'s> Elaborate<'s> {
 
     fn op(&mut self, head: &Head, types: &[T], sizes: &[Size], args: &[Te], ty: &T, span: Span) -> Tm {
         match head {
+            // What is wrong with an operand has been said.
+            Head::Prim(_) if args.iter().any(|a| self.inf.metas.resolve(&a.ty) == T::Error) => unit(),
             Head::Prim(op) => self.lift(op, args, ty, span),
             Head::Def(name, inputs) => {
                 // Arguments first: they may name ints that the sizes speak of.

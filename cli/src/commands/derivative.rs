@@ -113,13 +113,12 @@ pub fn jvp(of: &DerivativeArgs, tangent: &str) -> Result<String, Stop> {
     let precision = start.options.precision;
     for slot in &entry.params[args.len()..] {
         let leaves = match tangents.remove(&slot.name) {
-            Some(json) => read(
-                &format!("tangent of {}", slot.name),
-                &slot.layout,
-                &Given::Json(json),
-                &mut sizes,
-                precision,
-            )?,
+            Some(json) => {
+                let what = format!("tangent of {}", slot.name);
+                read(&what, &slot.layout, &Given::Json(json), &mut sizes, precision).map_err(|stop| {
+                    stop.help("a tangent has every part of its value, 0 where nothing moves; a parameter may be left out as a whole")
+                })?
+            }
             None => zeros(&slot.layout, &sizes)?,
         };
         args.push(leaves);

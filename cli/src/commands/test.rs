@@ -24,6 +24,9 @@ fn tolerance(precision: Precision) -> f64 {
     }
 }
 
+/// Reals below this are compared as if they were as large: so there is an absolute tolerance, a thousandth of the relative one.
+const SMALL: f64 = 1e-3;
+
 pub fn test(files: &[PathBuf], args: &EngineArgs) -> Result<String, Stop> {
     if let Some((size, _)) = args.size.first() {
         return Err(Stop::Usage(format!("tests have no sizes to fix, so no `{size}`")));
@@ -102,14 +105,25 @@ fn holds(file: &CheckedFile, case: &TestCase, options: &Options) -> Result<(), S
         return Ok(());
     }
     let message = format!("the test `{}` does not hold", case.name);
-    let (shown, other) = (print::pretty(left, l), print::pretty(right, r));
-    let mut label = format!("left {}, right {}", shown.trim_end(), other.trim_end());
+    let mut label = format!("left {}, right {}", print::line(left, l), print::line(right, r));
+    let mut help = None;
     if let Some(tolerance) = tolerance {
         let off = l.iter().zip(r).map(|(a, b)| difference(a, b)).fold(0.0, f64::max);
         label += &format!("; relative difference {off:.1e}, allowed {tolerance:?}");
+        help = (off < 0.01).then_some(OTHER_TOLERANCES);
     }
-    let diagnostic = Diagnostic::new(codes::TEST_FAILED, message).label(case.span, label);
+    let diagnostic =
+        Diagnostic { help: help.map(String::from), ..Diagnostic::new(codes::TEST_FAILED, message) };
+    let diagnostic = diagnostic.label(case.span, label);
     Err(Stop::Problems(vec![Problem { source: Some(file.source.clone()), diagnostic }]))
+}
+
+const OTHER_TOLERANCES: &str =
+    "another tolerance is written `a ~= b within 1e-6`, an absolute one `(abs (a - b) < 1e-6) == true`";
+
+/// What a difference of two reals is measured by.
+fn magnitude(x: f64, y: f64) -> f64 {
+    x.abs().max(y.abs()).max(SMALL)
 }
 
 /// The greatest relative difference of two reals at the same place.
@@ -118,7 +132,7 @@ fn difference(a: &Tensor, b: &Tensor) -> f64 {
         (Some(xs), Some(ys)) => {
             let one = |(x, y): (&f64, &f64)| match x == y {
                 true => 0.0,
-                false if x.is_finite() && y.is_finite() => (x - y).abs() / x.abs().max(y.abs()),
+                false if x.is_finite() && y.is_finite() => (x - y).abs() / magnitude(*x, *y),
                 false => f64::INFINITY,
             };
             xs.iter().zip(&*ys).map(one).fold(0.0, f64::max)
@@ -127,12 +141,12 @@ fn difference(a: &Tensor, b: &Tensor) -> f64 {
     }
 }
 
-/// Equal leaves; reals within a relative tolerance where there is one. NaN is like NaN.
+/// Equal leaves; reals within a tolerance where there is one. NaN is like NaN.
 fn same(a: &Tensor, b: &Tensor, tolerance: Option<f64>) -> bool {
     let close = |x: &f64, y: &f64| match tolerance {
         _ if x == y || (x.is_nan() && y.is_nan()) => true,
         // An infinity is close to itself only.
-        Some(t) if x.is_finite() && y.is_finite() => (x - y).abs() <= t * x.abs().max(y.abs()),
+        Some(t) if x.is_finite() && y.is_finite() => (x - y).abs() <= t * magnitude(*x, *y),
         Some(_) | None => false,
     };
     a.shape == b.shape

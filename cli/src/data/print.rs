@@ -13,6 +13,13 @@ pub fn json(layout: &Layout, leaves: &[Tensor]) -> String {
     out
 }
 
+/// For people, on one line.
+pub fn line(layout: &Layout, leaves: &[Tensor]) -> String {
+    let mut out = String::new();
+    write(&PRETTY, layout, leaves, 0, 0, &mut out);
+    out
+}
+
 /// For people: scalars, tuples and records in full, a record by a line per field, large arrays abridged.
 pub fn pretty(layout: &Layout, leaves: &[Tensor]) -> String {
     let mut out = String::new();
@@ -28,8 +35,7 @@ pub fn pretty(layout: &Layout, leaves: &[Tensor]) -> String {
             }
         }
         Layout::Record(_) | Layout::Scalar(_) | Layout::Tuple(_) | Layout::Array(..) | Layout::Sum(_) => {
-            write(&PRETTY, layout, leaves, 0, 0, &mut out);
-            out.push('\n');
+            out = line(layout, leaves) + "\n";
         }
     }
     out

@@ -125,9 +125,12 @@ impl Infer<'_> {
             (Why::Argument { function, .. }, Clash::Types(..), None)
                 if !self.sigs.defs.contains_key(function) =>
             {
-                match builtin::find(function) {
-                    Some(row) => d.help(format!("it is `{function} {}`", row.header)),
-                    None => d,
+                match (of_numbers(function), builtin::find(function)) {
+                    (Some(of_two), _) => d.help(format!(
+                        "`{function} xs` is that of an array; of two numbers it is `{of_two} x y`"
+                    )),
+                    (None, Some(row)) => d.help(format!("it is `{function} {}`", row.header)),
+                    (None, None) => d,
                 }
             }
             _ => d,
@@ -162,5 +165,14 @@ impl Infer<'_> {
             }
         };
         self.report(d);
+    }
+}
+
+/// The function of two numbers that goes by a name like that of an array's.
+fn of_numbers(function: &str) -> Option<&'static str> {
+    match function {
+        "maximum" => Some("max"),
+        "minimum" => Some("min"),
+        _ => None,
     }
 }
