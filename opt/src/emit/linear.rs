@@ -1,13 +1,13 @@
 //! Emission of linear terms: one arm per equation of chad.md §7.
 
 use super::alias::as_path;
-use super::place::{Dst, Ev, Lv};
+use super::place::{Dst, Lv};
 use super::put::put;
 use super::{Emitter, Error};
 use lang::loops::{Op, Operand, Parallel};
 use lang::prim::Scalar;
 use lang::target::{Lin, LinTerm};
-use lang::types::{LType, Type};
+use lang::types::LType;
 
 impl Emitter<'_> {
     /// d += ⟦t⟧
@@ -105,7 +105,7 @@ impl Emitter<'_> {
                 let n = self.size(bound);
                 let whole = d.clone();
                 self.for_loop(&index.name, n, false, Parallel::Yes, |e, i| {
-                    e.bind(index, Ev::Scalar(i), &Type::Int);
+                    e.bind_index(index, i, bound);
                     let (element, parts) = e.element(&whole, i);
                     e.emit(body, &element)?;
                     e.close_element(&element, &parts)?;
@@ -132,7 +132,7 @@ impl Emitter<'_> {
                 let n = self.size(bound);
                 self.settle(d)?;
                 self.for_loop(&index.name, n, false, Parallel::Yes, |e, i| {
-                    e.bind(index, Ev::Scalar(i), &Type::Int);
+                    e.bind_index(index, i, bound);
                     e.emit(body, d)?;
                     Ok(vec![])
                 })?;

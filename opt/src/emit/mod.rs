@@ -39,7 +39,7 @@ pub use sizes::check_sizes;
 
 use crate::{Error, Normal};
 use cell::{Cell, Region};
-use lang::core::{Def, Program, Tm};
+use lang::core::{Def, Program, Tm, make};
 use lang::diag::{Failure, Site};
 use lang::leaves::leaves;
 use lang::loops::{Block, Buf, BufInfo, BufKind, For, Op, Operand, Parallel, Param, Proc, Stmt, Val, walk};
@@ -232,6 +232,12 @@ impl Emitter<'_> {
     fn bind(&mut self, v: &Var, ev: Ev, ty: &Type) {
         self.scope.bind(v, ty);
         self.vars.insert(v.clone(), ev);
+    }
+
+    /// The index of a loop whose body is being emitted.
+    fn bind_index(&mut self, v: &Var, i: Operand, bound: &Size) {
+        self.bind(v, Ev::Scalar(i), &Type::Int);
+        self.checked.push((make::var(v), make::size(bound)));
     }
 
     fn op(&mut self, op: Op, args: &[Operand], ty: Scalar, name: &str) -> Operand {
