@@ -219,3 +219,13 @@ fn an_alias_that_begins_like_a_constructor_keeps_its_parentheses() {
     }
     assert_eq!(formatted("type b = (t -> T)\n").unwrap(), "type b = t -> T\n");
 }
+
+#[test]
+fn comments_may_be_in_any_language() {
+    for words in ["é", "λ → ∂f", "“smart”", "日本"] {
+        let text = format!("def main =\n  -- {words}\n  (1, -- {words}\n   2) -- {words}\n");
+        let once = formatted(&text).unwrap();
+        assert_eq!(once.matches(words).count(), 3, "{once}");
+        assert_eq!(formatted(&once).unwrap(), once);
+    }
+}

@@ -40,12 +40,25 @@ pub fn active(file: &CheckedFile, subject: &Subject, wrt: &[String]) -> Result<V
             format!("`{name}` gives {}: derivatives of sum types are not available yet", subject.result);
         return Err(none(name, message));
     }
-    let has = |i: &usize| subject.params[*i].layout.has_tangent();
+    // A sum has a tangent, which is no data of the command line.
+    let sum = |i: &usize| {
+        let layout = &subject.params[*i].layout;
+        let message = || {
+            format!(
+                "`{}` is {layout}: derivatives with respect to sum types are not available yet",
+                subject.params[*i].name
+            )
+        };
+        (layout.has_tangent() && layout.has_sum()).then(message)
+    };
+    let has = |i: &usize| subject.params[*i].layout.has_tangent() && sum(i).is_none();
     if wrt.is_empty() {
         let all: Vec<usize> = (subject.inputs..subject.params.len()).filter(has).collect();
-        return match all.is_empty() {
-            true => Err(none(name, format!("`{name}` has no parameter that contains a real"))),
-            false => Ok(all),
+        let with_sum = (subject.inputs..subject.params.len()).find_map(|i| Some((i, sum(&i)?)));
+        return match (all.is_empty(), with_sum) {
+            (true, Some((i, message))) => Err(none(&subject.params[i].name, message)),
+            (true, None) => Err(none(name, format!("`{name}` has no parameter that contains a real"))),
+            (false, _) => Ok(all),
         };
     }
     let mut out = vec![];
@@ -54,6 +67,9 @@ pub fn active(file: &CheckedFile, subject: &Subject, wrt: &[String]) -> Result<V
             let message = format!("`{name}` has no parameter `{x}`");
             return Err(about(file, name, name, Diagnostic::new(codes::UNKNOWN_ARGUMENT, message)));
         };
+        if let Some(message) = sum(&i) {
+            return Err(none(x, message));
+        }
         if !has(&i) {
             let layout = &subject.params[i].layout;
             return Err(none(x, format!("`{x}` is {layout}, which contains no real")));
