@@ -261,12 +261,13 @@ impl Normaliser<'_> {
             && walk::free_vars(t).into_iter().chain(type_vars(ty)).all(|y| self.follows(&y, kept, defs, way))
     }
 
-    /// The counted operations of a term without loops and calls.
+    /// The counted operations of a term without loops, calls and dear operations.
     fn cost_of_element(&self, t: &Term) -> Option<u32> {
         let mut sum = 0;
         let mut parts: Vec<&Term> = vec![t];
         while let Some(t) = parts.pop() {
             match t {
+                Term::Prim(p, _) if p.row().cost > CHEAP => return None,
                 Term::Prim(p, ts) => {
                     sum += p.row().cost;
                     parts.extend(ts.iter().map(|t| &**t));
