@@ -320,9 +320,9 @@ impl<'a> Types<'a> {
                     inner.types.insert(a.node.clone(), t);
                 }
                 (TypeParam::Size(n), arg) => {
-                    if let Some(s) = self.size_argument(scope, arg, name.span) {
-                        inner.sizes.insert(n.node.clone(), s);
-                    }
+                    // What was reported here is not reported again where the type says the size.
+                    let Some(s) = self.size_argument(scope, arg, name.span) else { return T::Error };
+                    inner.sizes.insert(n.node.clone(), s);
                 }
                 (TypeParam::Type(a), TyArg::Size(n)) => {
                     let d = Diagnostic::new(

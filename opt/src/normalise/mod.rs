@@ -17,7 +17,7 @@ mod cartesian;
 mod environment;
 pub mod linear;
 mod linear_loop;
-mod residual;
+pub(crate) mod residual;
 mod shape;
 mod sums;
 mod unroll;
