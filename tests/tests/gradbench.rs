@@ -315,8 +315,8 @@ fn derivatives_of_singles_are_near() {
         by_hand.gradient();
         for (function, expected) in [(primal, by_hand.value()), (gradient, by_hand.slopes())] {
             let far = far(&run(&mut module, function, input), &expected);
-            // Not doubles either; NaN is near nothing.
-            if !(1e-12..=1e-4).contains(&far) {
+            // Not doubles either; NaN is near nothing. A sum of some thousand singles, one after the other, is off by their number times half a unit.
+            if !(1e-12..=4e-4).contains(&far) {
                 return Err(format!("{name} {function}: off by {far:e}"));
             }
         }
