@@ -491,6 +491,8 @@ impl Infer<'_> {
             if let Some(want) = dependent {
                 let hint = param.as_deref().unwrap_or("m");
                 let at = t.span;
+                // Which operators its operators are must be known, as for a bound.
+                self.solve();
                 let (n, bind) = self.as_size(t, hint);
                 if let Some((v, e)) = bind {
                     binds.push((v, e));
