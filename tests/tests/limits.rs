@@ -337,6 +337,10 @@ fn page() -> String {
 #[test]
 fn every_limit_is_told() {
     let one = |row: &Row| -> Result<(), String> {
+        // The reference evaluator, which runs programs without LLVM, has no such memory.
+        if row.code == "E0807" && cfg!(not(feature = "llvm")) {
+            return Ok(());
+        }
         let dir = Scratch::new(&format!("limit-{}", row.what.replace(|c: char| !c.is_alphanumeric(), "-")))?;
         dir.write("a.ad", (row.over)().as_bytes())?;
         let ran = run(env!("CARGO_BIN_EXE_adc-under-test"), &dir.0, row.command);
