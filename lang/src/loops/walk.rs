@@ -188,6 +188,13 @@ pub fn all_accesses<'a>(s: &'a Stmt, f: &mut dyn FnMut(Buf, Access, Option<&'a [
     each(std::slice::from_ref(s), &mut |s| accesses(s, f));
 }
 
+/// How often statements, blocks inside included, touch a buffer.
+pub fn touches(stmts: &[Stmt], of: Buf) -> usize {
+    let mut n = 0;
+    stmts.iter().for_each(|s| all_accesses(s, &mut |b, _, _| n += (b == of) as usize));
+    n
+}
+
 /// The buffer that a statement brings to life.
 pub fn brings(s: &Stmt) -> Option<Buf> {
     match s {

@@ -75,20 +75,15 @@ fn kept_early(p: &Proc, stmts: &mut Block) {
 /// the buffer itself. `total`: how often each buffer is touched in all.
 fn put_back(p: &Proc, stmts: &mut Block, total: &mut HashMap<Buf, usize>) {
     stmts.iter_mut().flat_map(walk::blocks_mut).for_each(|b| put_back(p, b, total));
-    let touches = |stmts: &[Stmt], of: Buf| {
-        let mut n = 0;
-        stmts.iter().for_each(|s| walk::all_accesses(s, &mut |b, _, _| n += (b == of) as usize));
-        n
-    };
     let mut k = 0;
     while k < stmts.len() {
         if let Stmt::Copy { dst, src } = stmts[k]
             && same_shape(p, dst, src)
-            && let Some(at) = (k + 1..stmts.len()).find(|at| touches(&stmts[*at..*at + 1], dst) > 0)
+            && let Some(at) = (k + 1..stmts.len()).find(|at| walk::touches(&stmts[*at..*at + 1], dst) > 0)
             // Nothing else knows the copy, or the buffer meanwhile.
-            && touches(&stmts[at..at + 1], dst) + 1 == total[&dst]
-            && touches(&stmts[k + 1..at], src) == 0
-            && touches(&stmts[at..at + 1], src) == 1
+            && walk::touches(&stmts[at..at + 1], dst) + 1 == total[&dst]
+            && walk::touches(&stmts[k + 1..at], src) == 0
+            && walk::touches(&stmts[at..at + 1], src) == 1
             && copied(&stmts[at..at + 1], src) == Some(dst)
         {
             walk::blocks_mut(&mut stmts[at]).into_iter().for_each(|b| drop_store(b, src));
@@ -183,14 +178,12 @@ fn copied(stmts: &[Stmt], dst: Buf) -> Option<Buf> {
 }
 
 /// Takes out the one store that [`copied`] found.
-fn drop_store(stmts: &mut Block, dst: Buf) {
+pub fn drop_store(stmts: &mut Block, dst: Buf) {
     for k in 0..stmts.len() {
         match &mut stmts[k] {
             Stmt::Store { buf, .. } if *buf == dst => return drop(stmts.remove(k)),
             s => {
-                let mut touches = false;
-                walk::all_accesses(s, &mut |b, _, _| touches |= b == dst);
-                if touches {
+                if walk::touches(std::slice::from_ref(s), dst) > 0 {
                     return walk::blocks_mut(s).into_iter().for_each(|b| drop_store(b, dst));
                 }
             }

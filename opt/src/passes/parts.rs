@@ -2,6 +2,7 @@
 //! `concat` move was never elsewhere.
 
 use super::bounds::{Bounds, Poly};
+use super::copies;
 use super::{Fact, Pass};
 use lang::loops::walk::{self, Access};
 use lang::loops::*;
@@ -38,7 +39,7 @@ fn block(p: &mut Proc, bounds: &Bounds, stmts: &mut Block) {
                 && disjoint(bounds, &taken, &m)
                 && let Some((at, lets)) = operand(p, &stmts[first..], &m.at)
             {
-                drop_store(&mut stmts[k..k + 1], m.to);
+                walk::blocks_mut(&mut stmts[k]).into_iter().for_each(|b| copies::drop_store(b, m.to));
                 let alloc = |s: &Stmt| matches!(s, Stmt::Alloc { buf } if *buf == m.from);
                 let was = stmts.iter().position(alloc).expect("a local buffer of this block");
                 let alloc = stmts.remove(was);
@@ -116,16 +117,6 @@ fn one_moved(
     (rest == Poly::default() && weight == count && known).then_some(Moved { from, to, at, count })
 }
 
-/// Takes out the one store to a buffer.
-fn drop_store(stmts: &mut [Stmt], to: Buf) {
-    for s in stmts {
-        for b in walk::blocks_mut(s) {
-            b.retain(|s| !matches!(s, Stmt::Store { buf, .. } if *buf == to));
-            drop_store(b, to);
-        }
-    }
-}
-
 /// The number of an element, counted row by row.
 fn place(bounds: &Bounds, info: &BufInfo, index: &[Operand]) -> Poly {
     let number = index
@@ -141,14 +132,16 @@ fn first_use(p: &Proc, stmts: &[Stmt], k: usize, m: &Moved) -> Option<usize> {
     let there = matches!(p.info(m.to).kind, BufKind::Out | BufKind::Local);
     let alloc = |of: Buf| stmts[..k].iter().position(|s| matches!(s, Stmt::Alloc { buf } if *buf == of));
     let made = alloc(m.from).filter(|_| there && !p.parts.contains_key(&m.from))?;
-    let touches = |s: &Stmt, of: Buf| {
-        let mut n = 0;
-        walk::all_accesses(s, &mut |b, _, _| n += (b == of) as usize);
-        n
-    };
+    // Through parts, too: of those of this block that lie where this one is to go, `disjoint` knows.
     let part =
-        |s: &Stmt| matches!(s, Stmt::Alloc { buf } if p.parts.get(buf).is_some_and(|q| q.of == m.from));
-    let first = (made + 1..k).find(|j| touches(&stmts[*j], m.from) > 0 || part(&stmts[*j]))?;
+        |s: &Stmt, of: Buf| matches!(s, Stmt::Alloc { buf } if p.parts.get(buf).is_some_and(|q| q.of == of));
+    let inside = |s: &Stmt, of: Buf| {
+        let mut found = walk::touches(std::slice::from_ref(s), of);
+        walk::blocks(s).into_iter().for_each(|b| walk::each(b, &mut |s| found += part(s, of) as usize));
+        found
+    };
+    let uses = |s: &Stmt, of: Buf| inside(s, of) + part(s, of) as usize;
+    let first = (made + 1..k).find(|j| uses(&stmts[*j], m.from) > 0)?;
     let lives =
         alloc(m.to).is_none_or(|a| a < first) && stmts[first..].iter().all(|s| walk::brings(s) != Some(m.to));
     let mut by_element = true;
@@ -157,10 +150,10 @@ fn first_use(p: &Proc, stmts: &[Stmt], k: usize, m: &Moved) -> Option<usize> {
             matches!(s, Stmt::Load { .. } | Stmt::Store { .. } | Stmt::Accum { .. } | Stmt::Fill { .. });
         walk::accesses(s, &mut |b, _: Access, _| by_element &= b != m.from || plain);
     });
-    let alone = stmts[first..k].iter().all(|s| touches(s, m.to) == 0)
-        && touches(&stmts[k], m.from) == 1
-        && touches(&stmts[k], m.to) == 1
-        && stmts[k + 1..].iter().all(|s| touches(s, m.from) == 0);
+    let alone = stmts[first..k].iter().all(|s| inside(s, m.to) == 0)
+        && inside(&stmts[k], m.from) == 1
+        && inside(&stmts[k], m.to) == 1
+        && stmts[k + 1..].iter().all(|s| uses(s, m.from) == 0);
     (lives && by_element && alone).then_some(first)
 }
 

@@ -24,7 +24,7 @@ fn block(p: &mut Proc, options: &Options, stmts: &mut Block) {
     let mut k = 0;
     while k < stmts.len() {
         if let Stmt::Fill { buf, value } = stmts[k] {
-            let next = stmts[k + 1..].iter_mut().find(|s| mentions(s, buf));
+            let next = stmts[k + 1..].iter_mut().find(|s| walk::touches(std::slice::from_ref(s), buf) > 0);
             if next.is_some_and(|next| overwrites(p, options, next, buf, value)) {
                 stmts.remove(k);
                 continue;
@@ -33,12 +33,6 @@ fn block(p: &mut Proc, options: &Options, stmts: &mut Block) {
         walk::blocks_mut(&mut stmts[k]).into_iter().for_each(|b| block(p, options, b));
         k += 1;
     }
-}
-
-fn mentions(s: &Stmt, buf: Buf) -> bool {
-    let mut found = false;
-    walk::all_accesses(s, &mut |b, _, _| found |= b == buf);
-    found
 }
 
 /// The statement writes every element of the buffer before it reads it; a first += is made a store.
@@ -77,7 +71,7 @@ fn overwrites(p: &mut Proc, options: &Options, s: &mut Stmt, buf: Buf, value: Op
 /// The index of the first access, if it is a write that the nest repeats for every element just once.
 fn covered(p: &Proc, l: &For, buf: Buf, nest: &mut Vec<(Val, Operand)>) -> Option<Vec<Operand>> {
     nest.push((l.index, l.extent));
-    let first = l.body.iter().find(|s| mentions(s, buf))?;
+    let first = l.body.iter().find(|s| walk::touches(std::slice::from_ref(s), buf) > 0)?;
     match first {
         Stmt::Store { index, .. } | Stmt::Accum { index, .. } => {
             covers(p, index, buf, nest).then(|| index.clone())
@@ -112,7 +106,7 @@ fn covers(p: &Proc, index: &[Operand], buf: Buf, nest: &[(Val, Operand)]) -> boo
 /// The index of the first access in each arm that has one, if these are writes to one element.
 fn in_arms(i: &If, buf: Buf) -> Option<Vec<Operand>> {
     let first = |arm: &Block| {
-        arm.iter().find(|s| mentions(s, buf)).map(|s| match s {
+        arm.iter().find(|s| walk::touches(std::slice::from_ref(s), buf) > 0).map(|s| match s {
             Stmt::Store { index, .. } | Stmt::Accum { index, .. } => Some(index.clone()),
             Stmt::If(i) => in_arms(i, buf),
             Stmt::Let { .. }
@@ -144,7 +138,7 @@ fn store_first(
     index: &[Operand],
     filled: Operand,
 ) {
-    let Some(k) = stmts.iter().position(|s| mentions(s, buf)) else {
+    let Some(k) = stmts.iter().position(|s| walk::touches(std::slice::from_ref(s), buf) > 0) else {
         // An arm that leaves the element alone.
         return stmts.push(Stmt::Store { buf, index: index.to_vec(), value: filled });
     };

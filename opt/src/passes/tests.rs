@@ -1,6 +1,7 @@
 //! The goal shapes of the design notes, reached from procedures as emission gives them; and random procedures through every pass.
 
 mod pictures;
+mod places;
 mod random;
 mod ranges;
 
