@@ -169,14 +169,10 @@ pub fn fixed(def: Def, sizes: &[(String, i64)]) -> Def {
 /// Which sizes of a definition are small: its size variables, and the int parameters that its types mention.
 pub fn small(def: &Def, sizes: &Sizes) -> Vec<(Var, i64)> {
     let mentioned: BTreeSet<Var> =
-        def.params.iter().map(|p| &p.ty).chain([&def.result]).flat_map(sizes_in).collect();
+        def.params.iter().map(|p| &p.ty).chain([&def.result]).flat_map(lang::walk::type_vars).collect();
     let ints = def.params.iter().filter(|p| p.ty == Type::Int && mentioned.contains(&p.var)).map(|p| &p.var);
     let value = |v: &Var| Some((v.clone(), sizes.get(v).filter(|k| (0..=SMALL).contains(k))?));
     def.sizes.iter().chain(ints).filter_map(value).collect()
-}
-
-fn sizes_in(ty: &Type) -> BTreeSet<Var> {
-    lang::walk::free_vars(&Arc::new(Term::Unread(ty.clone())))
 }
 
 fn tuple_or_one(mut types: Vec<Type>) -> Type {

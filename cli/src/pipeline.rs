@@ -39,6 +39,20 @@ pub struct Options {
 }
 
 impl Options {
+    /// What an engine does when nothing else is asked for, on one thread and with nothing kept.
+    pub const fn plain(engine: Engine) -> Options {
+        Options {
+            engine,
+            precision: Precision::Double,
+            strict: false,
+            scalar_math: false,
+            fast_math: false,
+            threads: 1,
+            cache: None,
+            sizes: vec![],
+        }
+    }
+
     pub fn new(args: &EngineArgs) -> Options {
         Options {
             engine: args.engine.unwrap_or(Engine::DEFAULT),

@@ -293,6 +293,15 @@ pub fn free_vars(t: &Tm) -> BTreeSet<Var> {
     u.used.difference(&u.bound).cloned().collect()
 }
 
+/// The variables in the sizes of a type.
+pub fn type_vars(t: &Type) -> BTreeSet<Var> {
+    free_vars(&Arc::new(Term::Unread(t.clone())))
+}
+
+pub fn ltype_vars(t: &LType) -> BTreeSet<Var> {
+    free_vars(&Arc::new(Term::Zero(t.clone())))
+}
+
 pub fn free_vars_lin(t: &Lin) -> BTreeSet<Var> {
     let mut u = Uses::default();
     u.lin(t);

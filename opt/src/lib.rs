@@ -10,6 +10,7 @@
 //! | [`mod@simplify`] | equality saturation of straight-line regions |
 //! | [`rules`] | its rewrite rules, as rows |
 
+mod cost;
 pub mod emit;
 pub mod error;
 pub mod live;

@@ -1,7 +1,7 @@
 //! Vertical fusion on terms: an array that is read once per element, or costs nothing to recompute, is not built but read
 //! through its definition: (build n (λi. t))[k] = t[k/i] for 0 ≤ k < n. Where that is not evident from the loops around, it is checked.
 
-use crate::normalise::residual::CHEAP;
+use crate::cost::{self, CHEAP};
 use lang::core::{Term, Tm, make};
 use lang::diag::{Failure, Site};
 use lang::name::{Supply, Var};
@@ -139,15 +139,9 @@ pub fn is_view(t: &Term) -> bool {
     }
 }
 
-/// The counted operations of a scalar that is the same for every index, and so is computed once however often it is read.
-fn cost_of_same(t: &Term, index: &Var) -> Option<u32> {
-    match t {
-        Term::Var(x) => (x != index).then_some(0),
-        Term::Lit(_) => Some(0),
-        Term::Prim(p, ts) => ts.iter().try_fold(p.row().cost, |sum, t| Some(sum + cost_of_same(t, index)?)),
-        Term::Let(_, a, b) => Some(cost_of_same(a, index)? + cost_of_same(b, index)?),
-        _ => None,
-    }
+/// A scalar that is the same for every index, and so is computed once however often it is read.
+fn is_same(t: &Tm, index: &Var) -> bool {
+    cost::of_scalar(t).is_some_and(|c| c <= CHEAP) && !lang::walk::free_vars(t).contains(index)
 }
 
 impl Pull<'_> {
@@ -155,9 +149,7 @@ impl Pull<'_> {
     fn note(&mut self, x: &Var, a: &Term) {
         let u = self.uses.uses.get(x).cloned().unwrap_or_default();
         if let Term::Build { index, bound, body } = a
-            && ((u.count == 1 && u.once_per_element)
-                || is_view(body)
-                || cost_of_same(body, index).is_some_and(|c| c <= CHEAP))
+            && ((u.count == 1 && u.once_per_element) || is_view(body) || is_same(body, index))
         {
             self.builds.insert(x.clone(), (index.clone(), bound.clone(), body.clone()));
         }

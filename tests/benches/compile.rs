@@ -9,7 +9,6 @@ use cli::embed::Function;
 use cli::entry::Ask;
 use cli::pipeline::Options;
 use cli::session::Compiler;
-use lang::precision::Precision;
 use std::process::Command;
 use std::time::Duration;
 use tests::generated;
@@ -40,16 +39,7 @@ def error [n, k] (heights : real^k) (centres : real^k) (widths : real^k) (slope 
 type Laps = Vec<(&'static str, Duration)>;
 
 fn compile(text: &str, name: &str, ask: &Ask) -> Laps {
-    let options = Options {
-        engine: Engine::Jit,
-        precision: Precision::Double,
-        strict: false,
-        scalar_math: false,
-        fast_math: false,
-        threads: 1,
-        cache: None,
-        sizes: vec![],
-    };
+    let options = Options::plain(Engine::Jit);
     cli::timing::take();
     let compiled = Function::compile(text, name, ask, &options);
     compiled.unwrap_or_else(|e| panic!("{name}: {e:?}\n{text}"));

@@ -11,7 +11,6 @@ use cli::data::{Numbers, Tensor};
 use cli::gradbench::{Call, Module, allocations_in_loops};
 use cli::pipeline::{Bound, Options};
 use criterion::Criterion;
-use lang::precision::Precision;
 use serde_json::Value as Json;
 use std::time::{Duration, Instant};
 use tests::by_hand::{ByHand, inputs, naive, tuned};
@@ -64,16 +63,7 @@ fn names(module: &str) -> [&'static str; 2] {
 
 /// A function of adc's, compiled.
 fn compiled(module: &str) -> Module {
-    let options = Options {
-        engine: Engine::Jit,
-        precision: Precision::Double,
-        strict: false,
-        scalar_math: false,
-        fast_math: false,
-        threads: 1,
-        cache: None,
-        sizes: vec![],
-    };
+    let options = Options::plain(Engine::Jit);
     Module::find(module, None, &options).unwrap_or_else(|e| panic!("{module}: {e:?}"))
 }
 

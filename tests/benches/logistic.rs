@@ -9,7 +9,6 @@ use cli::embed::Function;
 use cli::entry::Ask;
 use cli::pipeline::Options;
 use criterion::Criterion;
-use lang::precision::Precision;
 use std::hint::black_box;
 use std::time::Duration;
 use thread_time::{ThreadTime, thread_time};
@@ -158,16 +157,7 @@ fn numbers(count: usize, seed: u64) -> Vec<f64> {
 fn compiled(ask: Ask) -> Function {
     let path = tests::root().join("examples/logistic.ad");
     let text = std::fs::read_to_string(path).expect("the example is there");
-    let options = Options {
-        engine: Engine::Jit,
-        precision: Precision::Double,
-        strict: false,
-        scalar_math: false,
-        fast_math: false,
-        threads: 1,
-        cache: None,
-        sizes: vec![],
-    };
+    let options = Options::plain(Engine::Jit);
     Function::compile(&text, "loss", &ask, &options).unwrap_or_else(|e| panic!("{e:?}"))
 }
 

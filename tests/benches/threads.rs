@@ -6,7 +6,6 @@ use cli::args::Engine;
 use cli::data::{Numbers, Tensor};
 use cli::gradbench::Module;
 use cli::pipeline::Options;
-use lang::precision::Precision;
 use serde_json::Value as Json;
 use std::time::{Duration, Instant};
 use tests::by_hand::inputs;
@@ -22,16 +21,7 @@ const CASES: &[Case] = &[
 const ROUNDS: usize = 15;
 
 fn options(threads: usize) -> Options {
-    Options {
-        engine: Engine::Jit,
-        precision: Precision::Double,
-        strict: false,
-        scalar_math: false,
-        fast_math: false,
-        threads,
-        cache: None,
-        sizes: vec![],
-    }
+    Options { threads, ..Options::plain(Engine::Jit) }
 }
 
 fn bits(leaves: &[Tensor]) -> Vec<u64> {

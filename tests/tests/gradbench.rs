@@ -268,16 +268,7 @@ fn native() -> Engine {
 }
 
 fn compiled(name: &str, engine: Engine, precision: Precision) -> Module {
-    let options = Options {
-        engine,
-        precision,
-        strict: false,
-        scalar_math: false,
-        fast_math: false,
-        threads: 1,
-        cache: None,
-        sizes: vec![],
-    };
+    let options = Options { precision, ..Options::plain(engine) };
     Module::find(name, None, &options).unwrap_or_else(|e| panic!("{name}: {e:?}"))
 }
 

@@ -6,7 +6,6 @@ use cli::embed::Function;
 use cli::entry::Ask;
 use cli::pipeline::Options;
 use cli::session::Compiler;
-use lang::precision::Precision;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicU64, Ordering};
 use tests::generated;
@@ -75,16 +74,7 @@ fn work_is_in_proportion_to_the_program() {
     compare("a file checked", AIM, small.0, large.0);
     compare("a file checked after an edit", AIM, small.1, large.1);
     // From the text to better loops, by way of D.
-    let options = Options {
-        engine: Engine::Loops,
-        precision: Precision::Double,
-        strict: false,
-        scalar_math: false,
-        fast_math: false,
-        threads: 1,
-        cache: None,
-        sizes: vec![],
-    };
+    let options = Options::plain(Engine::Loops);
     let gradient = |text: String| {
         allocated(|| {
             let compiled = Function::compile(&text, "f", &Ask::Grad(vec![0]), &options);

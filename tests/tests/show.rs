@@ -6,7 +6,6 @@ use cli::commands::show::shown;
 use cli::pipeline::Options;
 use cli::report::{Stop, render};
 use cli::session::{CheckedFile, Compiler};
-use lang::precision::Precision;
 use std::path::Path;
 
 const STAGES: &[Stage] = &[Stage::Core, Stage::Forward, Stage::Reverse, Stage::Simplified];
@@ -14,16 +13,7 @@ const STAGES: &[Stage] = &[Stage::Core, Stage::Forward, Stage::Reverse, Stage::S
 /// A definition may have no derivative, or take functions.
 const REASONS: &[&str] = &[cli::codes::NOT_DATA, cli::codes::NOT_DIFFERENTIABLE, cli::codes::NOT_AVAILABLE];
 
-const OPTIONS: Options = Options {
-    engine: Engine::Loops,
-    precision: Precision::Double,
-    strict: false,
-    scalar_math: false,
-    fast_math: false,
-    threads: 1,
-    cache: None,
-    sizes: vec![],
-};
+const OPTIONS: Options = Options::plain(Engine::Loops);
 
 /// The array inside has the size that was computed, in a type that says the size that was asked for; the check that they are the same says it to
 /// the program only.

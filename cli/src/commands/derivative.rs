@@ -51,7 +51,7 @@ pub fn active(file: &CheckedFile, subject: &Subject, wrt: &[String]) -> Result<V
         };
         (layout.has_tangent() && layout.has_sum()).then(message)
     };
-    let has = |i: &usize| subject.params[*i].layout.has_tangent() && sum(i).is_none();
+    let has = |i: &usize| subject.params[*i].layout.has_tangent() && !subject.params[*i].layout.has_sum();
     if wrt.is_empty() {
         let all: Vec<usize> = (subject.inputs..subject.params.len()).filter(has).collect();
         let with_sum = (subject.inputs..subject.params.len()).find_map(|i| Some((i, sum(&i)?)));

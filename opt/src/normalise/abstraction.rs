@@ -79,7 +79,7 @@ impl<'n, 'p> Abstraction<'n, 'p> {
             V::Fn(f) => {
                 let mut captured = vec![];
                 let mut free = walk::free_vars(&f.body);
-                free.extend(super::residual::type_vars(&f.param.ty));
+                free.extend(lang::walk::type_vars(&f.param.ty));
                 free.remove(&f.param.var);
                 for x in free {
                     let v = match f.env.vars.get(&x) {

@@ -146,7 +146,7 @@ impl Normaliser<'_> {
         let residuals = self.residuals(&param, &body, &defs);
         // Ints that the types of the others mention are kept apart: they come out of the box first.
         let (sizes, rest): (Vec<_>, Vec<_>) = residuals.kept.iter().cloned().partition(|(x, ty)| {
-            let mentioned = |(_, ty): &(Var, Type)| super::residual::type_vars(ty).contains(x);
+            let mentioned = |(_, ty): &(Var, Type)| lang::walk::type_vars(ty).contains(x);
             *ty == Type::Int && residuals.kept.iter().any(mentioned)
         });
         let body = wrap_lin(residuals.recomputed, body);

@@ -264,7 +264,7 @@ impl Normaliser<'_> {
         let Rebuild { params, given, .. } = r;
         let result = self.ty(&d.result, &env)?;
         let known = |n: &Var| sizes.contains(n) || params.iter().any(|p| p.var == *n);
-        if !super::residual::type_vars(&result).iter().all(known) {
+        if !lang::walk::type_vars(&result).iter().all(known) {
             return Err(Error::unsupported("a recursive definition whose result has a size of its own"));
         }
         let old = (self.calls.made.len() > at).then(|| self.calls.made.remove(at));

@@ -17,7 +17,7 @@ mod cartesian;
 mod environment;
 pub mod linear;
 mod linear_loop;
-pub(crate) mod residual;
+mod residual;
 mod shape;
 mod sums;
 mod unroll;

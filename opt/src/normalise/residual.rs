@@ -8,6 +8,7 @@ use super::linear::wrap_lin;
 use super::value::{Env, Family, FnClosure, LinClosure, V};
 use super::{Item, Normaliser};
 use crate::Error;
+use crate::cost::{self, CHEAP};
 use lang::core::{Binder, Term, Tm, make};
 use lang::name::Var;
 use lang::size::Size;
@@ -16,9 +17,6 @@ use lang::types::Type;
 use lang::walk;
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
-
-/// Recomputing costs at most this many counted operations; what costs more is kept.
-pub const CHEAP: u32 = 6;
 
 /// An element of an array that is made again in every step of a loop, from other arrays that are kept, costs at most this many.
 const CHEAP_ELEMENT: u32 = 12;
@@ -135,7 +133,7 @@ impl Normaliser<'_> {
             }
             V::Atom(t, ty) => {
                 keep_vars(walk::free_vars(t));
-                keep_vars(type_vars(ty));
+                keep_vars(walk::type_vars(ty));
                 v.clone()
             }
             V::Tuple(vs) => {
@@ -151,7 +149,7 @@ impl Normaliser<'_> {
                 let body = super::beside::computed_beside(&body, defs, beside);
                 // Recompute cheap definitions at the start of the map, nearest definition last to be wrapped.
                 let mut needed = walk::free_vars_lin(&body);
-                needed.extend(ltype_vars(&param.ty));
+                needed.extend(walk::ltype_vars(&param.ty));
                 // An element of a whole that is kept anyway is read from it again.
                 let none = BTreeSet::new();
                 let (_, whole) = self.divide(needed.clone(), defs, &none, &none);
@@ -215,7 +213,7 @@ impl Normaliser<'_> {
         while let Some(x) = needed.pop_last() {
             let Some((ty, def)) = defs.get(&x) else { continue };
             // An array whose size belongs to the region cannot leave it: it is made again.
-            let confined = || type_vars(ty).iter().any(|v| defs.contains_key(v));
+            let confined = || walk::type_vars(ty).iter().any(|v| defs.contains_key(v));
             let from_whole = |t: &Tm| self.whole(t, defs).is_none_or(|y| wholes.contains(&y));
             match def {
                 Some(t) if again.contains(&x) || self.is_cheap(t) && from_whole(t) || confined() => {
@@ -253,55 +251,15 @@ impl Normaliser<'_> {
         }
         let Some(t) = def else { return false };
         let cheap = match &**t {
-            Term::Build { body, .. } => self.cost_of_element(body).is_some_and(|c| c <= CHEAP_ELEMENT),
+            Term::Build { body, .. } => cost::of_element(body).is_some_and(|c| c <= CHEAP_ELEMENT),
             t => self.is_cheap(t),
         };
         way.insert(x.clone());
         cheap
-            && walk::free_vars(t).into_iter().chain(type_vars(ty)).all(|y| self.follows(&y, kept, defs, way))
-    }
-
-    /// The counted operations of a term without loops, calls and dear operations.
-    fn cost_of_element(&self, t: &Term) -> Option<u32> {
-        let mut sum = 0;
-        let mut parts: Vec<&Term> = vec![t];
-        while let Some(t) = parts.pop() {
-            match t {
-                Term::Prim(p, _) if p.row().cost > CHEAP => return None,
-                Term::Prim(p, ts) => {
-                    sum += p.row().cost;
-                    parts.extend(ts.iter().map(|t| &**t));
-                }
-                Term::Let(_, a, b) | Term::Index(a, b, _) => parts.extend([&**a, &**b]),
-                Term::If(c, a, b) => parts.extend([&**c, &**a, &**b]),
-                Term::Proj(a, _) => parts.push(a),
-                Term::Tuple(ts) => parts.extend(ts.iter().map(|t| &**t)),
-                Term::Check { cond, body, .. } => parts.extend([&**cond, &**body]),
-                Term::Var(_) | Term::Lit(_) => {}
-                Term::Build { .. }
-                | Term::Inject(..)
-                | Term::Case(..)
-                | Term::Lam(..)
-                | Term::App(..)
-                | Term::Update { .. }
-                | Term::Array(..)
-                | Term::Sum { .. }
-                | Term::Extremum { .. }
-                | Term::Loop { .. }
-                | Term::While { .. }
-                | Term::Argsort(_)
-                | Term::Call { .. }
-                | Term::Diff { .. }
-                | Term::Detach(_)
-                | Term::LinLam(..)
-                | Term::LinApp(..)
-                | Term::Unread(_)
-                | Term::Box(_)
-                | Term::Unbox(..)
-                | Term::Zero(_) => return None,
-            }
-        }
-        Some(sum)
+            && walk::free_vars(t)
+                .into_iter()
+                .chain(walk::type_vars(ty))
+                .all(|y| self.follows(&y, kept, defs, way))
     }
 
     /// The local value that a projection or an element is a part of, if it would have to be kept.
@@ -333,14 +291,14 @@ impl Normaliser<'_> {
             t => self.is_cheap(t),
         };
         let mut needed = walk::free_vars_lin(body);
-        needed.extend(ltype_vars(&param.ty));
+        needed.extend(walk::ltype_vars(&param.ty));
         let mut recomputed = vec![];
         let (mut kept, mut sizes) = (BTreeSet::new(), BTreeSet::new());
         // Later variables are defined from earlier ones.
         while let Some(x) = needed.pop_last() {
             let Some((ty, def)) = defs.get(&x) else { continue };
-            needed.extend(type_vars(ty));
-            sizes.extend(type_vars(ty));
+            needed.extend(walk::type_vars(ty));
+            sizes.extend(walk::type_vars(ty));
             match def {
                 // A size must be known when what has it comes out of its box.
                 Some(t) if again(t) && !sizes.contains(&x) => {
@@ -370,7 +328,9 @@ impl Normaliser<'_> {
             Term::Index(..) | Term::Proj(..) | Term::Var(_) | Term::Lit(_) => true,
             // A view is read through, not built.
             Term::Build { body, .. } => crate::pull::is_view(body),
-            Term::If(_, a, b) => operations(a).zip(operations(b)).is_some_and(|(a, b)| a + b <= CHEAP),
+            Term::If(_, a, b) => {
+                cost::of_scalar(a).zip(cost::of_scalar(b)).is_some_and(|(a, b)| a + b <= CHEAP)
+            }
             Term::Tuple(_)
             | Term::Let(..)
             | Term::Inject(..)
@@ -500,22 +460,4 @@ impl Normaliser<'_> {
         let saved = kept.saved;
         V::Family(Rc::new(Family { index, bound, store, saved, elem: kept.value }))
     }
-}
-
-/// The cost of an arm that reads no array and does nothing but operations.
-fn operations(t: &Term) -> Option<u32> {
-    match t {
-        Term::Var(_) | Term::Lit(_) => Some(0),
-        Term::Prim(p, ts) => ts.iter().try_fold(p.row().cost, |cost, t| Some(cost + operations(t)?)),
-        Term::Let(_, a, b) => Some(operations(a)? + operations(b)?),
-        _ => None,
-    }
-}
-
-pub(super) fn type_vars(t: &Type) -> BTreeSet<Var> {
-    walk::free_vars(&std::sync::Arc::new(Term::Unread(t.clone())))
-}
-
-fn ltype_vars(t: &lang::types::LType) -> BTreeSet<Var> {
-    walk::free_vars(&std::sync::Arc::new(Term::Zero(t.clone())))
 }
