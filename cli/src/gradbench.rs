@@ -41,6 +41,8 @@ pub struct Module {
     file: CheckedFile,
     options: Options,
     compiled: HashMap<String, Compiled>,
+    /// How many sizes of one function may have code of their own.
+    most_sizes: usize,
 }
 
 /// How many sizes of one function have code of their own. What comes after them runs the code for all sizes.
@@ -93,7 +95,12 @@ impl Module {
             }
         };
         let file = db.check(source)?;
-        Ok(Module { file, options: options.clone(), compiled: HashMap::new() })
+        Ok(Module { file, options: options.clone(), compiled: HashMap::new(), most_sizes: MOST_SIZES })
+    }
+
+    /// The module with code for all sizes only, which is what a library has.
+    pub fn general(self) -> Module {
+        Module { most_sizes: 0, ..self }
     }
 
     /// Compiles what the suite is known to ask for, for all sizes.
@@ -139,12 +146,13 @@ impl Module {
     /// Compiles a definition for these sizes, unless that is done: for the small ones alone, or for all where none is small or too many
     /// have come before.
     fn for_sizes(&mut self, name: &str, sizes: &Sizes) -> Result<(), Stop> {
+        let most = self.most_sizes;
         let compiled = self.find_compiled(name)?;
         let small = entry::small(&compiled.subject.def, sizes);
         if compiled.at.iter().any(|(at, _)| *at == small) {
             return Ok(());
         }
-        if small.is_empty() || compiled.at.len() >= MOST_SIZES {
+        if small.is_empty() || compiled.at.len() >= most {
             return self.for_all(name);
         }
         let entry = compiled.entry();
@@ -222,7 +230,7 @@ impl Call<'_> {
 
     /// The loops of the function, as they are compiled for the sizes of the input.
     pub fn loops(&self) -> Result<Proc, Stop> {
-        let Module { file, options, compiled } = self.module;
+        let Module { file, options, compiled, .. } = self.module;
         let mut entry = compiled[&self.name].entry();
         let small = entry::small(&entry.def, &self.data.sizes);
         entry.def = entry.def.at(small);

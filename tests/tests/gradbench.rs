@@ -512,7 +512,7 @@ fn machine_code_does_no_more_than_it_did() {
             return Ok(vec![]);
         }
         let scratch = tests::Scratch::new(&format!("instructions-{name}"))?;
-        let mut module = compiled(name, Engine::Jit, Precision::Double);
+        let mut module = compiled(name, Engine::Jit, Precision::Double).general();
         let source = format!("examples/gradbench/{name}.ad");
         let out = scratch.0.display().to_string();
         let export = names(name).join(",");
