@@ -66,6 +66,8 @@ pub(crate) struct Gen<'u, 'c> {
     pub sums: HashSet<Val>,
     /// Steps to an extremum.
     pub extrema: HashMap<Val, Extremum>,
+    /// Numbers whose sine and cosine are one call.
+    pub turned: HashSet<Val>,
     pub role: Role<'c>,
     /// The functions of the callees, and the memory of the run they share.
     pub callees: Vec<FunctionValue<'c>>,
@@ -105,6 +107,7 @@ impl<'u, 'c> Gen<'u, 'c> {
             planned: HashSet::new(),
             sums: HashSet::new(),
             extrema: HashMap::new(),
+            turned: HashSet::new(),
             role,
             callees: vec![],
             run: None,

@@ -351,6 +351,7 @@ impl<'c> Unit<'c> {
                 body.place(*b, a.into_pointer_value())?;
             }
         }
+        body.mark_turned(&proc.body);
         body.block(&proc.body)?;
         body.finish()
     }

@@ -7,11 +7,13 @@ use crate::llvm::Unit;
 use crate::{Result, malformed};
 use inkwell::AddressSpace;
 use inkwell::attributes::AttributeLoc;
+use inkwell::intrinsics::Intrinsic;
 use inkwell::module::Linkage;
 use inkwell::types::BasicType;
 use inkwell::values::{BasicMetadataValueEnum, BasicValueEnum, CallSiteValue, FloatMathValue, FunctionValue};
-use lang::loops::{Math, Operand};
+use lang::loops::{Block, Math, Op, Operand, Stmt, Val};
 use lang::precision::Precision;
+use std::collections::HashSet;
 
 /// A function by its symbol, its number of arguments, and whether libmvec has vector variants of it.
 struct Symbol {
@@ -147,6 +149,11 @@ impl<'u, 'c> Gen<'u, 'c> {
         }
         let s = symbol(m);
         let values = args.iter().map(|a| self.get(*a)).collect::<Result<Vec<_>>>()?;
+        if let (Math::Sin | Math::Cos, [Operand::Val(x)], 0) = (m, args, self.loops)
+            && self.turned.contains(x)
+        {
+            return Ok(self.call_function(self.u.turn(m), m, values)?.1);
+        }
         let (call, value) = self.call_math(m, values)?;
         if self.u.options.strict && self.u.options.scalar_math {
             // The very function, not LLVM's knowledge of it (pow(2, x) is exp2(x) to LLVM, with other last bits).
@@ -167,7 +174,15 @@ impl<'u, 'c> Gen<'u, 'c> {
         m: Math,
         values: Vec<BasicValueEnum<'c>>,
     ) -> Result<(CallSiteValue<'c>, BasicValueEnum<'c>)> {
-        let f = self.u.math_function(m);
+        self.call_function(self.u.math_function(m), m, values)
+    }
+
+    fn call_function(
+        &self,
+        f: FunctionValue<'c>,
+        m: Math,
+        values: Vec<BasicValueEnum<'c>>,
+    ) -> Result<(CallSiteValue<'c>, BasicValueEnum<'c>)> {
         let mut given: Vec<BasicMetadataValueEnum> = vec![];
         for (value, param) in values.into_iter().zip(f.get_params()) {
             let value = match (value, param) {
@@ -184,6 +199,14 @@ impl<'u, 'c> Gen<'u, 'c> {
         let call = self.b.build_call(f, &given, "")?;
         let value = call.try_as_basic_value().unwrap_basic().into_float_value();
         Ok((call, self.b.build_float_cast(value, self.u.real, "")?.into()))
+    }
+
+    /// Notes the numbers whose sine and cosine are both wanted outside loops: LLVM makes one call of the two (`sincos`), which has the same
+    /// bits. In a loop each has its vector variant.
+    pub fn mark_turned(&mut self, body: &Block) {
+        let (mut sines, mut cosines) = (HashSet::new(), HashSet::new());
+        turned(body, &mut sines, &mut cosines);
+        self.turned = sines.intersection(&cosines).copied().collect();
     }
 
     /// x^k, multiplied out in the order of `powi`'s binary algorithm.
@@ -219,6 +242,25 @@ impl<'u, 'c> Gen<'u, 'c> {
     }
 }
 
+/// The numbers of which the block, outside loops, takes the sine and the cosine.
+fn turned(block: &Block, sines: &mut HashSet<Val>, cosines: &mut HashSet<Val>) {
+    for s in block {
+        match s {
+            Stmt::Let { op: Op::Math(Math::Sin), args, .. } => sines.extend(args.iter().filter_map(val)),
+            Stmt::Let { op: Op::Math(Math::Cos), args, .. } => cosines.extend(args.iter().filter_map(val)),
+            Stmt::If(i) => [&i.then, &i.els].into_iter().for_each(|b| turned(b, sines, cosines)),
+            _ => {}
+        }
+    }
+}
+
+fn val(o: &Operand) -> Option<Val> {
+    match o {
+        Operand::Val(v) => Some(*v),
+        Operand::Real(_) | Operand::Int(_) | Operand::Bool(_) => None,
+    }
+}
+
 impl<'c> Unit<'c> {
     /// The function is written as arithmetic where it runs often; not when the bits are to be those of the C library. The formulas are of doubles.
     pub fn has_formula(&self, m: Math) -> bool {
@@ -243,6 +285,13 @@ impl<'c> Unit<'c> {
             _ => vec![real.into(); s.arity],
         };
         self.declare(&name, &types, Some(real.into()), Some(0))
+    }
+
+    /// The sine or cosine as LLVM's own, of the type of [`Unit::math_function`].
+    fn turn(&self, m: Math) -> FunctionValue<'c> {
+        let real = self.math_function(m).get_type().get_return_type().expect("a real");
+        let intrinsic = Intrinsic::find(&format!("llvm.{}", symbol(m).name)).expect("an intrinsic of LLVM");
+        intrinsic.get_declaration(&self.module, &[real]).expect("at reals")
     }
 
     /// libmvec's function for so many lanes, where it has one and this processor can run it.

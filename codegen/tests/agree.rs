@@ -573,3 +573,28 @@ fn loops_in_rows() {
         agree_under(&b.done(), &args, STRICT);
     }
 }
+
+/// Outside loops, sine and cosine of one number are one call: the bits are those of two.
+#[test]
+fn sine_and_cosine_of_one_number() {
+    let mut b = Build::new("turned");
+    let x = b.scalar(Scalar::Real, "x");
+    let out = b.output("out", &[int(3)]);
+    let (sine, cosine) = (b.math(Math::Sin, &[x]), b.math(Math::Cos, &[x]));
+    // Of this one only the sine is wanted.
+    let alone = b.math(Math::Sin, &[sine]);
+    for (k, y) in [sine, cosine, alone].into_iter().enumerate() {
+        b.store(out, &[int(k as i64)], y);
+    }
+    let p = b.done();
+    let mut bits = Random(7);
+    let anywhere = (0..20_000)
+        .map(|_| f64::from_bits(((bits.below(1 << 31) as u64) << 33) + bits.below(1 << 31) as u64));
+    let around = (0..20_000).map(|k| (k as f64 - 10_000.0) * 0.05);
+    let special = [0.0, -0.0, f64::INFINITY, f64::NAN, f64::MIN_POSITIVE, 5e-324];
+    let args: Vec<Vec<_>> =
+        anywhere.chain(around).chain(special).map(|x| vec![eval::Arg::Scalar(Lit::Real(x))]).collect();
+    agree_under(&p, &args, STRICT);
+    agree_under(&p, &args, Options { strict: false, ..STRICT });
+    agree_under(&p, &args, Options { opt_level: 0, ..STRICT });
+}
