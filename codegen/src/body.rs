@@ -301,12 +301,15 @@ impl<'u, 'c> Gen<'u, 'c> {
         Ok(results)
     }
 
-    fn run_one_by_one(
+    pub fn run_one_by_one(
         &mut self,
         f: &'u For,
         (lo, hi): (IntValue<'c>, IntValue<'c>),
         inits: &[BasicValueEnum<'c>],
     ) -> Result<Vec<BasicValueEnum<'c>>> {
+        if let Some(values) = self.run_whole_vectors(f, (lo, hi), inits)? {
+            return Ok(values);
+        }
         self.mark_sums(&f.carried, &f.body);
         self.mark_extrema(&f.carried, &f.body);
         let trips = self.b.build_int_sub(hi, lo, "")?;
@@ -330,7 +333,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         self.loop_body(&f.body)?;
         let next = if f.down { index } else { self.b.build_int_nsw_add(k, one, "")? };
         counter.add_incoming(&[(&next, self.here())]);
-        self.close_loop(&f.carried, &phis, header, hints::of_loop(f))?;
+        self.close_loop(&f.carried, &phis, header, hints::of_loop(f, trips.get_sign_extended_constant()))?;
         self.b.position_at_end(done);
         self.forget(planned);
         Ok(phis.iter().map(|p| p.as_basic_value()).collect())

@@ -9,18 +9,24 @@ use inkwell::llvm_sys::core::{
 use inkwell::llvm_sys::debuginfo::{LLVMMetadataReplaceAllUsesWith, LLVMTemporaryMDNode};
 use inkwell::llvm_sys::support::LLVMParseCommandLineOptions;
 use inkwell::values::{AsValueRef, InstructionValue};
-use lang::loops::{For, Operand, Stmt};
+use lang::loops::{For, Stmt};
 use std::ptr::null_mut;
 
 /// Constant trip counts up to this many are left to LLVM's full unrolling.
-const SHORT: i64 = 8;
+pub(crate) const SHORT: i64 = 8;
 
-/// The wishes for a loop of the program.
-pub(crate) fn of_loop(f: &For) -> &'static [(&'static str, Option<u64>)] {
-    let innermost = !f.body.iter().any(|s| matches!(s, Stmt::For(_) | Stmt::While(_)));
-    match f.extent {
-        Operand::Int(k) if innermost && k > SHORT => &[("llvm.loop.unroll.disable", None)],
-        Operand::Int(_) | Operand::Val(_) | Operand::Real(_) | Operand::Bool(_) => &[],
+/// A loop of fewer trips is vectorised by LLVM without a loop for what is left over: all of its groups run under a mask.
+pub(crate) const MASKED: i64 = 16;
+
+pub(crate) fn innermost(f: &For) -> bool {
+    !f.body.iter().any(|s| matches!(s, Stmt::For(_) | Stmt::While(_)))
+}
+
+/// The wishes for a loop of the program, of this many trips if that is known.
+pub(crate) fn of_loop(f: &For, trips: Option<i64>) -> &'static [(&'static str, Option<u64>)] {
+    match trips {
+        Some(k) if innermost(f) && k > SHORT => &[("llvm.loop.unroll.disable", None)],
+        Some(_) | None => &[],
     }
 }
 

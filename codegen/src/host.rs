@@ -63,6 +63,11 @@ impl Cpu {
         }
     }
 
+    /// Does a masked load or store cost no more than another?
+    pub fn masks(&self) -> bool {
+        self.has("avx512f")
+    }
+
     pub fn has(&self, feature: &str) -> bool {
         self.features.split(',').any(|f| f.strip_prefix('+') == Some(feature))
     }

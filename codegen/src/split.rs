@@ -1,12 +1,12 @@
 //! Loops whose body asks where in the range it is (`if i == 0`, `if i < m`): the range is run in pieces in each of which the answer
 //! is known, so that no piece has the branch. Likewise a body that takes its index apart, by division, is run row by row.
 
-use crate::Result;
 use crate::body::Gen;
+use crate::{Result, hints};
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValueEnum, IntValue};
 use lang::loops::split::{Where, questions};
-use lang::loops::{Block, For, Op, Operand, Stmt, Val, walk};
+use lang::loops::{Block, For, Op, Operand, Parallel, Stmt, Val, walk};
 
 /// Bodies of more statements are not written twice.
 const MOST_STATEMENTS: usize = 80;
@@ -116,6 +116,26 @@ impl<'u, 'c> Gen<'u, 'c> {
         self.b.build_unconditional_branch(header)?;
         self.b.position_at_end(done);
         Ok(Some(phis.iter().map(|p| p.as_basic_value()).collect()))
+    }
+
+    /// Runs a short loop's whole vectors, and then what is left over; absent where masks cost nothing, or there is nothing to mask.
+    pub fn run_whole_vectors(
+        &mut self,
+        f: &'u For,
+        (lo, hi): (IntValue<'c>, IntValue<'c>),
+        inits: &[BasicValueEnum<'c>],
+    ) -> Result<Option<Vec<BasicValueEnum<'c>>>> {
+        let trips = self.b.build_int_sub(hi, lo, "")?.get_sign_extended_constant();
+        let rest = trips.map_or(0, |n| n % i64::from(self.u.lanes()));
+        let masked = trips.is_some_and(|n| n > hints::SHORT && n < hints::MASKED) && rest > 0;
+        if !masked || self.u.cpu.masks() || f.parallel == Parallel::No || !hints::innermost(f) {
+            return Ok(None);
+        }
+        let middle = self.b.build_int_nsw_sub(hi, self.int(rest), "")?;
+        let (first, second) =
+            if f.down { ((middle, hi), (lo, middle)) } else { ((lo, middle), (middle, hi)) };
+        let values = self.run_one_by_one(f, first, inits)?;
+        Ok(Some(self.run_one_by_one(f, second, &values)?))
     }
 
     /// The quotient or remainder of a loop's index, in the row that is being written.

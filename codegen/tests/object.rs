@@ -209,6 +209,24 @@ fn code_is_for_the_processor_asked_for() {
     assert!(assembly(0).is_err() && assembly(5).is_err());
 }
 
+/// Masked stores are slow before AVX-512: a short loop is whole vectors and what is left over.
+#[test]
+#[cfg(target_arch = "x86_64")]
+fn short_loops_have_no_masks() {
+    let mut b = Build::new("halves");
+    let (x, y) = (b.input("x", &[int(14)]), b.output("y", &[int(14)]));
+    b.for_(int(14), Parallel::Yes, CarriedKind::Sequential, &[], |b, i, _| {
+        let t = b.load(x, &[i]);
+        let half = b.op(Op::FMul, &[t, r(0.5)]);
+        b.store(y, &[i], half);
+        vec![]
+    });
+    let halves = b.done();
+    let options = Options { target: TargetCpu::Level(3), threads: 1, ..Options::default() };
+    let assembly = object::assembly(&[halves], &options).unwrap();
+    assert!(assembly.contains("%ymm") && !assembly.contains("vmaskmov"), "{assembly}");
+}
+
 #[test]
 fn the_header_documents_shapes_and_failures() {
     let h = object::header(&[everything(), logistic()], &|s| format!("byte {} of {}", s.span.start, s.def));
