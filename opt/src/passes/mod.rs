@@ -20,6 +20,7 @@ mod parallel;
 mod parts;
 mod peel;
 mod registers;
+mod rows;
 mod scalars;
 mod stores;
 mod stretches;
@@ -84,6 +85,7 @@ pub static TABLE: &[Pass] = &[
     stretches::PASS,
     parts::PASS,
     lanes::PASS,
+    rows::PASS,
 ];
 
 /// The default pipeline: two rounds of fusion, since a contracted buffer lets inner loops fuse; everything is tidied before and after.
@@ -95,7 +97,7 @@ pub const PIPELINE: &[&str] = &[
     "stretches", "fold", "parallel", "cse", "checks", "fold", "parallel", "cse", "dce", "copies", //
     "peel", "fold", "parallel", "cse", "fuse", "contract", "registers", "scalars", //
     "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", "dce", //
-    "parts", "dce", "allocs", "lanes",
+    "parts", "dce", "allocs", "lanes", "rows",
 ];
 
 /// A procedure as it was after a pass.
