@@ -324,7 +324,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         let least = real(CHUNK_WORK);
         let worth = self.smaller(worth, least, true)?;
         let trips = self.b.build_signed_int_to_float(extent, self.u.f64, "")?;
-        let work = self.b.build_float_mul(trips, self.work(&f.body)?, "work")?;
+        let work = self.b.build_float_mul(trips, self.work(&f.body, &mut vec![])?, "work")?;
         let chunks = self.b.build_float_div(work, worth, "")?;
         let chunks = self.smaller(chunks, real(MAX_CHUNKS as f64), false)?;
         let groups = self.b.build_signed_int_to_float(self.groups(f, extent)?, self.u.f64, "")?;
@@ -352,7 +352,7 @@ impl<'u, 'c> Gen<'u, 'c> {
         }
         let trips = self.b.build_int_sub(hi, lo, "")?;
         let trips = self.b.build_signed_int_to_float(trips, self.u.f64, "")?;
-        let work = self.b.build_float_mul(trips, self.work(&f.body)?, "")?;
+        let work = self.b.build_float_mul(trips, self.work(&f.body, &mut vec![])?, "")?;
         let copies = self.b.build_float_mul(elements, self.u.f64.const_float(LANE_COPY_WORK), "")?;
         Ok(Some(self.b.build_float_compare(inkwell::FloatPredicate::OLT, copies, work, "worth")?))
     }
@@ -364,8 +364,9 @@ impl<'u, 'c> Gen<'u, 'c> {
         Ok(self.b.build_select(first, a, b, "")?.into_float_value())
     }
 
-    /// An estimate of a block's operations, from static costs and the trip counts known here.
-    fn work(&self, block: &Block) -> Result<FloatValue<'c>> {
+    /// An estimate of a block's operations, from static costs and the trip counts known here. `around`: the indices of the loops around the
+    /// block, and how often each is run.
+    fn work(&self, block: &Block, around: &mut Vec<(Val, FloatValue<'c>)>) -> Result<FloatValue<'c>> {
         let real = |x: f64| self.u.f64.const_float(x);
         let mut total = real(0.0);
         let add = |total: &mut FloatValue<'c>, x: FloatValue<'c>| -> Result<()> {
@@ -388,16 +389,25 @@ impl<'u, 'c> Gen<'u, 'c> {
                     add(&mut total, self.b.build_float_mul(n, real(32.0), "")?)?
                 }
                 Stmt::For(f) => {
-                    let trips = self.known_product(&[f.extent])?;
-                    add(&mut total, self.b.build_float_mul(trips, self.work(&f.body)?, "")?)?
+                    // As often as the index of a loop around says: half of that loop's trips on average.
+                    let outer = around.iter().find(|(i, _)| f.extent == Operand::Val(*i));
+                    let trips = match outer {
+                        Some((_, trips)) => self.b.build_float_mul(*trips, real(0.5), "")?,
+                        None => self.known_product(&[f.extent])?,
+                    };
+                    around.push((f.index, trips));
+                    let once = self.work(&f.body, around)?;
+                    around.pop();
+                    add(&mut total, self.b.build_float_mul(trips, once, "")?)?
                 }
                 Stmt::While(w) => {
-                    let once = self.b.build_float_add(self.work(&w.cond_block)?, self.work(&w.body)?, "")?;
+                    let (cond, body) = (self.work(&w.cond_block, around)?, self.work(&w.body, around)?);
+                    let once = self.b.build_float_add(cond, body, "")?;
                     add(&mut total, self.b.build_float_mul(real(UNKNOWN_TRIPS), once, "")?)?
                 }
                 Stmt::If(i) => {
-                    add(&mut total, self.work(&i.then)?)?;
-                    add(&mut total, self.work(&i.els)?)?;
+                    add(&mut total, self.work(&i.then, around)?)?;
+                    add(&mut total, self.work(&i.els, around)?)?;
                 }
             }
         }
@@ -429,10 +439,13 @@ fn into_error(e: inkwell::builder::BuilderError) -> crate::CodegenError {
     e.into()
 }
 
+/// What an operation is worth. On ints, most are indices, which LLVM counts up.
 fn op_work(op: Op) -> f64 {
     match op {
         Op::Math(_) => 16.0,
-        Op::FDiv | Op::FSqrt | Op::IDiv | Op::IMod => 8.0,
+        Op::FDiv | Op::FSqrt => 8.0,
+        Op::IDiv | Op::IMod => 1.0,
+        Op::IAdd | Op::ISub | Op::IMul => 0.25,
         _ => 1.0,
     }
 }

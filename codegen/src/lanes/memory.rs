@@ -5,7 +5,7 @@ use super::Lanes;
 use super::values::Lane;
 use crate::{Result, malformed};
 use inkwell::types::{BasicType, VectorType};
-use inkwell::values::{BasicValue, BasicValueEnum, IntValue, PointerValue, VectorValue};
+use inkwell::values::{BasicValue, IntValue, PointerValue, VectorValue};
 use lang::loops::{Buf, Operand, Val};
 use lang::prim::Scalar;
 
@@ -371,13 +371,8 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
                 let one = lanes.g.b.build_load(register, at, "")?.into_vector_value();
                 let target = lanes.element(Scalar::Real, ptr, e)?;
                 let old = lanes.g.b.build_load(lanes.g.u.real.as_basic_type_enum(), target, "old")?;
-                let mut total: BasicValueEnum = lanes.extract(one, 0)?;
-                for k in 1..lanes.register {
-                    let x = lanes.extract(one, k)?.into_float_value();
-                    total = lanes.g.b.build_float_add(total.into_float_value(), x, "")?.into();
-                }
-                let sum =
-                    lanes.g.b.build_float_add(old.into_float_value(), total.into_float_value(), "sum")?;
+                let total = lanes.sum_of_lanes(one)?.into_float_value();
+                let sum = lanes.g.b.build_float_add(old.into_float_value(), total, "sum")?;
                 lanes.g.b.build_store(target, sum)?;
                 Ok(())
             })?;

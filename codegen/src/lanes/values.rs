@@ -107,45 +107,40 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
         Ok(self.g.b.build_insert_element(v, x, k, "")?)
     }
 
-    /// All lanes added up, register by register and then lane by lane, to a value.
+    /// All lanes added up to a value.
     pub(super) fn add_up(
         &self,
         sum: VectorValue<'c>,
         init: BasicValueEnum<'c>,
     ) -> Result<BasicValueEnum<'c>> {
-        let one = self.register_sum(sum)?;
-        let b = &self.g.b;
-        let mut total = init;
-        for k in 0..self.register {
-            let x = self.extract(one, k)?;
-            total = match (total, x) {
-                (BasicValueEnum::FloatValue(a), BasicValueEnum::FloatValue(x)) => {
-                    b.build_float_add(a, x, "")?.into()
-                }
-                (a, x) => b.build_int_add(a.into_int_value(), x.into_int_value(), "")?.into(),
-            };
-        }
-        Ok(total)
+        let total = self.sum_of_lanes(self.register_sum(sum)?)?;
+        Ok(match (init, total) {
+            (BasicValueEnum::FloatValue(a), BasicValueEnum::FloatValue(x)) => {
+                self.g.b.build_float_add(a, x, "")?.into()
+            }
+            (a, x) => self.g.b.build_int_add(a.into_int_value(), x.into_int_value(), "")?.into(),
+        })
     }
 
     /// The registers of a vector added up to one.
     pub(super) fn register_sum(&self, sum: VectorValue<'c>) -> Result<VectorValue<'c>> {
-        let mut parts: Vec<VectorValue> = (0..self.width / self.register)
-            .map(|k| self.part(sum, k * self.register, self.register))
-            .collect::<Result<_>>()?;
-        let real = sum.get_type().get_element_type().is_float_type();
-        while parts.len() > 1 {
-            let mut next = vec![];
-            for pair in parts.chunks(2) {
-                next.push(match (pair, real) {
-                    ([a, b], true) => self.add(*a, *b)?,
-                    ([a, b], false) => self.g.b.build_int_add(*a, *b, "")?,
-                    (other, _) => other[0],
-                });
-            }
-            parts = next;
+        self.folded(sum, self.register)
+    }
+
+    /// The lanes of a register added up.
+    pub(super) fn sum_of_lanes(&self, one: VectorValue<'c>) -> Result<BasicValueEnum<'c>> {
+        self.extract(self.folded(one, 1)?, 0)
+    }
+
+    /// The second half of a vector added to the first, until it is so short. (Lanes are as many as a power of two.)
+    fn folded(&self, mut v: VectorValue<'c>, length: u32) -> Result<VectorValue<'c>> {
+        let real = v.get_type().get_element_type().is_float_type();
+        while v.get_type().get_size() > length {
+            let half = v.get_type().get_size() / 2;
+            let (a, b) = (self.part(v, 0, half)?, self.part(v, half, half)?);
+            v = if real { self.add(a, b)? } else { self.g.b.build_int_add(a, b, "")? };
         }
-        Ok(parts[0])
+        Ok(v)
     }
 
     pub(super) fn add(&self, a: VectorValue<'c>, b: VectorValue<'c>) -> Result<VectorValue<'c>> {
