@@ -1,8 +1,12 @@
 //! Cartesian types τ and linear types τ̲ (chad.md §1, §2), and D on types (§3).
 
+mod components;
+
 use crate::name::Name;
 use crate::size::Size;
 use std::sync::Arc;
+
+pub use components::Components;
 
 /// τ, σ ::= real | int | bool | (τ, …) | τ + … | [n]τ | τ → σ | 'a | τ̲ ⊸ σ̲
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -29,7 +33,7 @@ pub enum Type {
 pub enum LType {
     Real,
     /// 1̲ is the empty tuple.
-    Tuple(Arc<[LType]>),
+    Tuple(Components),
     /// Partial sum: the structural zero, or one summand.
     Sum(Arc<[LType]>),
     Array(Size, Arc<LType>),
@@ -116,7 +120,7 @@ impl Type {
 
 impl LType {
     pub fn unit() -> LType {
-        LType::Tuple(Arc::from([]))
+        LType::tuple([])
     }
     pub fn tuple(ts: impl IntoIterator<Item = LType>) -> LType {
         LType::Tuple(ts.into_iter().collect())
@@ -128,10 +132,19 @@ impl LType {
         LType::Array(n.into(), Arc::new(t))
     }
 
+    /// How many binders it has, as an environment.
+    pub fn depth(&self) -> usize {
+        match self {
+            LType::Tuple(ts) => ts.depth(),
+            LType::Real | LType::Sum(_) | LType::Array(..) => 0,
+            LType::Power(..) | LType::Copower(..) | LType::Param(_) => 0,
+        }
+    }
+
     /// Has exactly one element: tuples and arrays of nothing.
     pub fn is_trivial(&self) -> bool {
         match self {
-            LType::Tuple(ts) => ts.iter().all(LType::is_trivial),
+            LType::Tuple(ts) => ts.is_trivial(),
             LType::Array(_, t) | LType::Power(_, t) | LType::Copower(_, t) => t.is_trivial(),
             LType::Real | LType::Sum(_) | LType::Param(_) => false,
         }

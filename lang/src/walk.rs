@@ -45,12 +45,18 @@ pub fn map_type<M: Mapper + ?Sized>(m: &mut M, t: &Type) -> Type {
 pub fn map_ltype<M: Mapper + ?Sized>(m: &mut M, t: &LType) -> LType {
     match t {
         LType::Real | LType::Param(_) => t.clone(),
+        // A map of sizes is one of their variables: where it leaves those alone, the type stays as it is.
+        LType::Tuple(ts) if ts.is_plain() && ts.vars().iter().all(|v| is_kept(m, v)) => t.clone(),
         LType::Tuple(ts) => LType::Tuple(ts.iter().map(|t| m.lty(t)).collect()),
         LType::Sum(ts) => LType::Sum(ts.iter().map(|t| m.lty(t)).collect()),
         LType::Array(n, t) => LType::Array(m.size(n), Arc::new(m.lty(t))),
         LType::Power(a, b) => LType::Power(Arc::new(m.ty(a)), Arc::new(m.lty(b))),
         LType::Copower(a, b) => LType::Copower(Arc::new(m.ty(a)), Arc::new(m.lty(b))),
     }
+}
+
+fn is_kept<M: Mapper + ?Sized>(m: &mut M, v: &Var) -> bool {
+    m.size(&Size::var(v.clone())).as_var() == Some(v)
 }
 
 fn map_binder<M: Mapper + ?Sized>(m: &mut M, x: &Binder) -> Binder {
@@ -220,40 +226,11 @@ pub fn map_lin<M: Mapper + ?Sized>(m: &mut M, t: &Lin) -> Lin {
     })
 }
 
-/// Linear tuple types already met, by address. Environments of D are nested pairs that share their tails: without this every occurrence
-/// would walk the whole of its environment's type. The entries keep the types alive, so that an address stands for one type.
-struct Met<T>(HashMap<usize, (LType, T)>);
-
-impl<T> Default for Met<T> {
-    fn default() -> Met<T> {
-        Met(HashMap::new())
-    }
-}
-
-impl<T> Met<T> {
-    /// None where the type is no tuple with components.
-    fn address(t: &LType) -> Option<usize> {
-        match t {
-            LType::Tuple(ts) if !ts.is_empty() => Some(ts.as_ptr() as usize),
-            _ => None,
-        }
-    }
-    fn get(&self, t: &LType) -> Option<&T> {
-        self.0.get(&Met::<T>::address(t)?).map(|(_, found)| found)
-    }
-    fn set(&mut self, t: &LType, found: T) {
-        if let Some(address) = Met::<T>::address(t) {
-            self.0.insert(address, (t.clone(), found));
-        }
-    }
-}
-
 /// Visits, without building anything: a [`Mapper`] whose results are thrown away would do, but passes ask often.
 #[derive(Default)]
 struct Uses {
     used: BTreeSet<Var>,
     bound: BTreeSet<Var>,
-    met: Met<()>,
 }
 
 impl Mapper for Uses {
@@ -278,9 +255,9 @@ impl Mapper for Uses {
         n.clone()
     }
     fn lty(&mut self, t: &LType) -> LType {
-        if self.met.get(t).is_none() {
-            self.met.set(t, ());
-            map_ltype(self, t);
+        match t {
+            LType::Tuple(ts) => self.used.extend(ts.vars().iter().cloned()),
+            _ => drop(map_ltype(self, t)),
         }
         t.clone()
     }
@@ -331,8 +308,9 @@ pub struct Subst<'s> {
     pub lins: HashMap<Var, Lin>,
     pub types: HashMap<Name, Type>,
     supply: &'s mut Supply,
-    /// What linear tuple types have become.
-    met: Met<LType>,
+    /// What linear tuple types have become, by address. Environments of D share their tails: without this every occurrence of a variable
+    /// would have a copy of its own. An entry keeps its type alive, so that the address stands for it.
+    met: HashMap<usize, (LType, LType)>,
 }
 
 impl<'s> Subst<'s> {
@@ -342,7 +320,7 @@ impl<'s> Subst<'s> {
             lins: HashMap::new(),
             types: HashMap::new(),
             supply,
-            met: Met::default(),
+            met: HashMap::new(),
         }
     }
     pub fn term_for(mut self, v: &Var, t: Tm) -> Self {
@@ -372,7 +350,7 @@ impl Mapper for Subst<'_> {
         let fresh = self.supply.renew(v);
         if self.terms.insert(v.clone(), Arc::new(Term::Var(fresh.clone()))).is_some() {
             // The second copy of a binder in one traversal: types may mention the first.
-            self.met = Met::default();
+            self.met.clear();
         }
         self.lins.insert(v.clone(), Arc::new(LinTerm::Var(fresh.clone())));
         fresh
@@ -400,12 +378,12 @@ impl Mapper for Subst<'_> {
                 Some(ty) => ty.tangent(crate::types::Mode::Forward),
                 None => t.clone(),
             },
-            LType::Tuple(_) => {
-                if let Some(found) = self.met.get(t) {
+            LType::Tuple(ts) => {
+                if let Some((_, found)) = self.met.get(&ts.address()) {
                     return found.clone();
                 }
                 let found = map_ltype(self, t);
-                self.met.set(t, found.clone());
+                self.met.insert(ts.address(), (t.clone(), found.clone()));
                 found
             }
             _ => map_ltype(self, t),

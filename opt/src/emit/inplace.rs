@@ -241,7 +241,8 @@ impl Steps<'_> {
 fn has_array(t: &LType) -> bool {
     match t {
         LType::Real | LType::Param(_) => false,
-        LType::Tuple(ts) | LType::Sum(ts) => ts.iter().any(has_array),
+        LType::Tuple(ts) => ts.iter().any(has_array),
+        LType::Sum(ts) => ts.iter().any(has_array),
         LType::Array(..) | LType::Power(..) | LType::Copower(..) => true,
     }
 }

@@ -8,6 +8,7 @@ use lang::diag::Site;
 use lang::name::Var;
 use lang::prim::{Lowering, Prim};
 use lang::size::Size;
+use lang::target::{LBinder, Lin};
 use lang::types::{Mode, Type};
 use lang::typing::Scope;
 use std::collections::BTreeSet;
@@ -284,9 +285,11 @@ impl Normaliser<'_> {
                 let v = self.term(t, env, name)?;
                 if self.operands == 0 { Ok(v) } else { self.detached(v, name) }
             }
-            Term::LinLam(z, body) => {
-                Ok(V::Lin(Rc::new(LinClosure { param: z.clone(), body: body.clone(), env: env.clone() })))
-            }
+            Term::LinLam(z, body) => Ok(V::Lin(Rc::new(LinClosure {
+                param: z.clone(),
+                body: body.clone(),
+                env: captured(z, body, env),
+            }))),
             Term::LinApp(l, a) => {
                 let l = self.term(l, env, "l")?;
                 let a = self.term(a, env, "w")?;
@@ -506,6 +509,20 @@ impl Normaliser<'_> {
         self.operator = outer.or(self.operator.take());
         v
     }
+}
+
+/// Of an environment, what λ̲z. t uses: D makes a map in every term, each small, and all of the environment would be kept for all of them.
+fn captured(z: &LBinder, t: &Lin, env: &Env) -> Env {
+    let mut captured = Env::default();
+    for x in lang::walk::free_vars_lin(t).into_iter().chain(lang::walk::ltype_vars(&z.ty)) {
+        if let Some(lv) = env.lins.get(&x) {
+            captured.lins.insert(x.clone(), lv.clone());
+        }
+        if let Some(v) = env.vars.get(&x) {
+            captured.vars.insert(x, v.clone());
+        }
+    }
+    captured
 }
 
 /// The variables of the arrays in a value.

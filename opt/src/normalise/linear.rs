@@ -1,10 +1,10 @@
 //! Normalising linear terms: known maps are applied, environments and tuples come apart, structural zeros vanish.
 //! Every step is an instance of a law of chad.md §2 (β for ⊸, products; homomorphism laws for 0̲).
 
+use super::slots::Slots;
 use super::value::{Env, LV, V};
 use super::{Item, Normaliser};
 use crate::Error;
-use im::OrdMap;
 use lang::core::make::prim;
 use lang::core::{Binder, Term, Tm};
 use lang::diag::Site;
@@ -41,8 +41,8 @@ impl Normaliser<'_> {
             LinTerm::Coproj { env: ety, up, term } => {
                 let ety = self.lty(ety, env)?;
                 let lv = self.lin(term, env)?;
-                let level = self.depth(&ety) - 1 - up;
-                Ok(if lv.is_zero() { LV::Zero(ety) } else { LV::Env(ety, OrdMap::unit(level, lv)) })
+                let level = ety.depth() - 1 - up;
+                Ok(if lv.is_zero() { LV::Zero(ety) } else { LV::Env(ety, Slots::one(level, lv)) })
             }
             LinTerm::EnvProj { up, term } => {
                 let mut lv = self.lin(term, env)?;

@@ -19,6 +19,7 @@ pub mod linear;
 mod linear_loop;
 mod residual;
 mod shape;
+mod slots;
 mod sums;
 mod unroll;
 pub mod value;
@@ -62,7 +63,7 @@ pub struct Normaliser<'p> {
     /// Types of every variable bound in the normal form.
     types: HashMap<Var, Type>,
     ltypes: HashMap<Var, LType>,
-    known: environment::Known,
+    ltypes_under: environment::Known,
     marks: usize,
     used_marks: RefCell<BTreeSet<usize>>,
     /// The bounds of the indices made.
@@ -140,7 +141,7 @@ impl<'p> Normaliser<'p> {
             regions: vec![],
             types: HashMap::new(),
             ltypes: HashMap::new(),
-            known: environment::Known::default(),
+            ltypes_under: environment::Known::default(),
             marks: 0,
             used_marks: RefCell::new(BTreeSet::new()),
             bounds: HashMap::new(),

@@ -1,10 +1,10 @@
 //! Linear values taken apart: sums, components, terms, common shapes.
 
 use super::linear::{is_path, one_or_tuple_type};
+use super::slots::Slots;
 use super::value::LV;
 use super::{Item, Normaliser};
 use crate::Error;
-use im::OrdMap;
 use lang::size::Size;
 use lang::target::{LBinder, Lin, make};
 use lang::types::LType;
@@ -19,20 +19,20 @@ impl Normaliser<'_> {
             (a, b) if b.is_zero() => a,
             (a, b) if a.is_zero() => b,
             (LV::Env(ty, a), LV::Env(_, mut b)) if a.len() < b.len() => {
-                for (k, u) in a {
-                    let sum = match b.remove(&k) {
-                        Some(v) => self.plus(u, v)?,
-                        None => u,
+                for (k, u) in a.iter() {
+                    let sum = match b.remove(k) {
+                        Some(v) => self.plus(u.clone(), v)?,
+                        None => u.clone(),
                     };
                     b.insert(k, sum);
                 }
                 LV::Env(ty, b)
             }
             (LV::Env(ty, mut a), LV::Env(_, b)) => {
-                for (k, v) in b {
-                    let sum = match a.remove(&k) {
-                        Some(u) => self.plus(u, v)?,
-                        None => v,
+                for (k, v) in b.iter() {
+                    let sum = match a.remove(k) {
+                        Some(u) => self.plus(u, v.clone())?,
+                        None => v.clone(),
                     };
                     a.insert(k, sum);
                 }
@@ -72,8 +72,8 @@ impl Normaliser<'_> {
             LV::Zero(LType::Tuple(ts)) => LV::Zero(ts[i].clone()),
             LV::Env(ty, mut slots) => {
                 let LType::Tuple(ts) = &ty else { unreachable!("compiler bug: an environment is a pair") };
-                let top = self.depth(&ty) - 1;
-                let slot = slots.remove(&top);
+                let top = ty.depth() - 1;
+                let slot = slots.remove(top);
                 match i {
                     0 if slots.is_empty() => LV::Zero(ts[0].clone()),
                     0 => LV::Env(ts[0].clone(), slots),
@@ -101,7 +101,7 @@ impl Normaliser<'_> {
             LV::Term(t, _) => t.clone(),
             LV::Tuple(vs) => make::tuple(vs.iter().map(|v| self.reify_lin(v)).collect::<Vec<_>>()),
             LV::Env(ty, slots) => {
-                let depth = self.depth(ty);
+                let depth = ty.depth();
                 let terms = slots
                     .iter()
                     .filter(|(_, v)| !v.is_zero())
@@ -124,9 +124,9 @@ impl Normaliser<'_> {
     pub fn share(&mut self, lv: LV, name: &str) -> LV {
         match lv {
             LV::Tuple(vs) => LV::tuple(vs.iter().map(|v| self.share(v.clone(), name)).collect::<Vec<_>>()),
-            LV::Env(ty, slots) => {
-                let shared = slots.into_iter().map(|(k, v)| (k, self.share(v, name))).collect();
-                LV::Env(ty, shared)
+            LV::Env(ty, mut slots) => {
+                slots.share(|v| self.share(v, name));
+                LV::Env(ty, slots)
             }
             LV::Rep(n, v) => LV::Rep(n, Rc::new(self.share((*v).clone(), name))),
             LV::OneHot(n, i, v) => LV::OneHot(n, i, Rc::new(self.share((*v).clone(), name))),
@@ -148,17 +148,18 @@ impl Normaliser<'_> {
             (LV::Env(ty, x), _) | (_, LV::Env(ty, x)) => {
                 let y = match (a, b) {
                     (LV::Env(..), LV::Env(_, y)) => y.clone(),
-                    (LV::Env(..), LV::Zero(_)) | (LV::Zero(_), LV::Env(..)) => OrdMap::new(),
+                    (LV::Env(..), LV::Zero(_)) | (LV::Zero(_), LV::Env(..)) => Slots::default(),
                     _ => return self.unify_tuple(a, b, leaves),
                 };
                 let first = matches!(a, LV::Env(..));
                 let mut slots = vec![];
-                for k in x.keys().chain(y.keys().filter(|k| !x.contains_key(*k))) {
-                    let up = self.depth(ty) - 1 - k;
-                    let zero = LV::Zero(lang::typing::env_slot(ty, up).clone());
-                    let (u, v) = (x.get(k).unwrap_or(&zero), y.get(k).unwrap_or(&zero));
+                let zero = |other: &LV| LV::Zero(other.ty());
+                let here =
+                    x.iter().map(|(k, u)| (k, u.clone(), y.get(k).cloned().unwrap_or_else(|| zero(u))));
+                let others = y.iter().filter(|(k, _)| x.get(*k).is_none());
+                for (k, u, v) in here.chain(others.map(|(k, v)| (k, zero(v), v.clone()))) {
                     let (u, v) = if first { (u, v) } else { (v, u) };
-                    slots.push((*k, self.unify(u, v, leaves)));
+                    slots.push((k, self.unify(&u, &v, leaves)));
                 }
                 Shape::Env(ty.clone(), slots)
             }

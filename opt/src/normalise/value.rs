@@ -1,7 +1,8 @@
 //! What the normaliser knows of a term: its symbolic value.
 
+use super::slots::Slots;
 use crate::Error;
-use im::{HashMap, OrdMap};
+use im::HashMap;
 use lang::core::{Lit, Term, Tm, make};
 use lang::name::Var;
 use lang::size::Size;
@@ -63,8 +64,8 @@ pub enum LV {
     Zero(LType),
     Term(Lin, LType),
     Tuple(Rc<[LV]>),
-    /// A sparse environment: the slots that are not 0̲, by level from the bottom, with the environment's type.
-    Env(LType, OrdMap<usize, LV>),
+    /// A sparse environment: the slots that are not 0̲, with the environment's type.
+    Env(LType, Slots),
     /// `replicate n v`.
     Rep(Size, Rc<LV>),
     /// onehot_i v : [n]τ̲, the index an atom or a size polynomial.

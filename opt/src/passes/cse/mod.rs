@@ -10,6 +10,7 @@ use lang::loops::walk::{self, Access, Subst, same};
 use lang::loops::*;
 use lang::prim::Scalar;
 use std::collections::{HashMap, HashSet};
+use std::rc::Rc;
 use whole::Coder;
 
 pub const PASS: Pass = Pass {
@@ -51,8 +52,9 @@ struct Scope {
     kind: Kind,
     /// The facts that hold in front of this block.
     mark: usize,
-    table: HashMap<Key, Vec<Operand>>,
-    known: HashMap<Val, bool>,
+    /// What was computed and what is known since here, until here.
+    computed: Vec<Rc<Key>>,
+    known: Vec<Val>,
     out: Block,
 }
 
@@ -61,6 +63,9 @@ struct Numbering<'a> {
     bounds: Bounds,
     subst: Subst,
     scopes: Vec<Scope>,
+    /// What has been computed, in any of the scopes, and the conditions that hold or not.
+    computed: HashMap<Rc<Key>, Vec<Operand>>,
+    known: HashMap<Val, bool>,
     /// The scope that defines a value; 0 for parameters.
     home: HashMap<Val, usize>,
     homes: HashMap<Buf, usize>,
@@ -78,6 +83,8 @@ impl<'a> Numbering<'a> {
             bounds,
             subst: Subst::default(),
             scopes: vec![],
+            computed: HashMap::new(),
+            known: HashMap::new(),
             home: HashMap::new(),
             homes: HashMap::new(),
             defs: HashMap::new(),
@@ -91,8 +98,7 @@ impl<'a> Numbering<'a> {
         let o = self.subst.get(o);
         match o {
             Operand::Val(v) if self.p.vals[v.0 as usize].0 == Scalar::Bool => {
-                let known = self.scopes.iter().rev().find_map(|s| s.known.get(&v));
-                known.map_or(o, |b| Operand::Bool(*b))
+                self.known.get(&v).map_or(o, |b| Operand::Bool(*b))
             }
             Operand::Val(_) | Operand::Real(_) | Operand::Int(_) | Operand::Bool(_) => o,
         }
@@ -100,8 +106,11 @@ impl<'a> Numbering<'a> {
     fn top(&mut self) -> &mut Scope {
         self.scopes.last_mut().expect("inside the procedure")
     }
-    fn find(&self, key: &Key) -> Option<&Vec<Operand>> {
-        self.scopes.iter().rev().find_map(|s| s.table.get(key))
+    /// The scope has computed what has this key, and it was not known before.
+    fn enter(&mut self, at: usize, key: Key, results: Vec<Operand>) {
+        let key = Rc::new(key);
+        self.scopes[at].computed.push(key.clone());
+        self.computed.insert(key, results);
     }
     fn level(&self, o: Operand) -> usize {
         match o {
@@ -135,11 +144,18 @@ impl<'a> Numbering<'a> {
     /// A block of its own; `before` brings its parameters.
     fn scope(&mut self, kind: Kind, block: Block, before: impl FnOnce(&mut Self)) -> Block {
         let mark = self.bounds.mark();
-        self.scopes.push(Scope { kind, mark, table: HashMap::new(), known: HashMap::new(), out: vec![] });
+        self.scopes.push(Scope { kind, mark, computed: vec![], known: vec![], out: vec![] });
         before(self);
         block.into_iter().for_each(|s| self.stmt(s));
         self.bounds.forget(mark);
-        self.scopes.pop().map_or(vec![], |s| s.out)
+        let Some(scope) = self.scopes.pop() else { return vec![] };
+        for key in &scope.computed {
+            self.computed.remove(key);
+        }
+        for v in &scope.known {
+            self.known.remove(v);
+        }
+        scope.out
     }
 
     fn stmt(&mut self, mut s: Stmt) {
@@ -151,25 +167,25 @@ impl<'a> Numbering<'a> {
                     words.sort();
                 }
                 let key = Key::Op(op, words);
-                if let Some(found) = self.find(&key) {
+                if let Some(found) = self.computed.get(&key) {
                     let found = found[0];
                     return self.subst.set(dst, found);
                 }
                 let least = args.iter().map(|a| self.level(*a)).max().unwrap_or(0);
                 let at = self.place(least, |_, _| true);
-                self.scopes[at].table.insert(key, vec![Operand::Val(dst)]);
+                self.enter(at, key, vec![Operand::Val(dst)]);
                 self.defs.insert(dst, (op, args.clone()));
                 self.emit(at, Stmt::Let { dst, op, args });
             }
             Stmt::Load { dst, buf, index } => self.load(dst, buf, index),
             Stmt::Store { buf, index, value } => {
                 let now = self.load_key(buf, &index);
-                if self.find(&now).is_some_and(|v| same(v[0], value)) {
+                if self.computed.get(&now).is_some_and(|v| same(v[0], value)) {
                     return;
                 }
                 self.written(buf);
                 let key = self.load_key(buf, &index);
-                self.top().table.insert(key, vec![value]);
+                self.enter(self.scopes.len() - 1, key, vec![value]);
                 self.top().out.push(Stmt::Store { buf, index, value });
             }
             Stmt::Fill { buf, value } => {
@@ -252,7 +268,8 @@ impl<'a> Numbering<'a> {
 
     fn know(&mut self, cond: Operand, truth: bool) {
         if let Operand::Val(v) = cond {
-            self.top().known.insert(v, truth);
+            self.top().known.push(v);
+            self.known.insert(v, truth);
         }
     }
 
@@ -262,7 +279,7 @@ impl<'a> Numbering<'a> {
 
     fn load(&mut self, dst: Val, buf: Buf, index: Vec<Operand>) {
         let key = self.load_key(buf, &index);
-        if let Some(found) = self.find(&key) {
+        if let Some(found) = self.computed.get(&key) {
             let found = found[0];
             return self.subst.set(dst, found);
         }
@@ -275,7 +292,7 @@ impl<'a> Numbering<'a> {
         let least = index.iter().map(|a| self.level(*a)).max().unwrap_or(0);
         let least = least.max(self.homes.get(&buf).copied().unwrap_or(0));
         let at = self.place(least, |n, at| n.untouched(at, buf, Some(&index)));
-        self.scopes[at].table.insert(key, vec![Operand::Val(dst)]);
+        self.enter(at, key, vec![Operand::Val(dst)]);
         self.emit(at, Stmt::Load { dst, buf, index });
     }
 
@@ -349,7 +366,7 @@ impl<'a> Numbering<'a> {
             return self.emit(here, s);
         }
         let key = Key::Whole(words, ops);
-        if let Some(found) = self.find(&key).cloned() {
+        if let Some(found) = self.computed.get(&key).cloned() {
             results.iter().zip(found).for_each(|(v, o)| self.subst.set(*v, o));
             return;
         }
@@ -359,7 +376,7 @@ impl<'a> Numbering<'a> {
                 .place(least, |n, at| reads.iter().all(|(b, index)| n.untouched(at, *b, index.as_deref()))),
             false => here,
         };
-        self.scopes[at].table.insert(key, results.into_iter().map(Operand::Val).collect());
+        self.enter(at, key, results.into_iter().map(Operand::Val).collect());
         self.emit(at, s);
     }
 }
