@@ -8,6 +8,7 @@
 mod special_fn;
 
 use std::ffi::c_void;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
 /// What a failed call leaves behind: the failure's number in its procedure, and its details.
 #[repr(C)]
@@ -89,14 +90,14 @@ unsafe fn bump(arena: &mut Arena, bytes: usize, align: usize) -> *mut u8 {
         }
         let doubled = last_size.wrapping_mul(2);
         let size = if bytes > doubled { bytes } else { doubled };
-        let header = size_of::<Block>();
-        let block = malloc(header + ALIGN + size) as *mut Block;
+        let mut block = spare(size);
+        if block.is_null() {
+            block = fresh(size);
+        }
         if block.is_null() {
             return std::ptr::null_mut();
         }
-        let start = (block as usize + header + ALIGN - 1) & !(ALIGN - 1);
-        let data = (block as *mut u8).wrapping_add(start - block as usize);
-        *block = Block { next: std::ptr::null_mut(), data, size };
+        let data = (*block).data;
         if arena.current.is_null() {
             arena.first = block;
         } else {
@@ -107,6 +108,94 @@ unsafe fn bump(arena: &mut Arena, bytes: usize, align: usize) -> *mut u8 {
         data
     }
 }
+
+/// A block from malloc, or null.
+///
+/// # Safety
+/// None that the caller has to see to: the block is the caller's.
+unsafe fn fresh(size: usize) -> *mut Block {
+    // SAFETY: the header and the data, aligned, lie in what malloc gives.
+    unsafe {
+        let header = size_of::<Block>();
+        let block = malloc(header + ALIGN + size) as *mut Block;
+        if !block.is_null() {
+            let start = (block as usize + header + ALIGN - 1) & !(ALIGN - 1);
+            let data = (block as *mut u8).wrapping_add(start - block as usize);
+            *block = Block { next: std::ptr::null_mut(), data, size };
+        }
+        block
+    }
+}
+
+/// Large blocks of calls that have ended: malloc gives such memory back to the system, and the next call would have to wait for every page
+/// of it again.
+static SPARE: [AtomicPtr<Block>; 8] = [const { AtomicPtr::new(std::ptr::null_mut()) }; 8];
+/// Their bytes.
+static SPARE_BYTES: AtomicUsize = AtomicUsize::new(0);
+/// What smaller blocks cost is little, and of larger ones (64 MiB in all) the work done in them is more.
+const LARGE: usize = 1 << 17;
+const MOST_SPARE: usize = 1 << 26;
+
+/// A block kept of a size like this or larger, or null.
+///
+/// # Safety
+/// As [`fresh`].
+unsafe fn spare(size: usize) -> *mut Block {
+    if size < LARGE {
+        return std::ptr::null_mut();
+    }
+    for slot in &SPARE {
+        let block = slot.swap(std::ptr::null_mut(), Ordering::Acquire);
+        if block.is_null() {
+            continue;
+        }
+        // SAFETY: what was in the slot belongs to this thread alone now.
+        unsafe {
+            SPARE_BYTES.fetch_sub((*block).size, Ordering::Relaxed);
+            if (*block).size >= size && (*block).size / 4 <= size {
+                (*block).next = std::ptr::null_mut();
+                return block;
+            }
+            give_back(block);
+        }
+    }
+    std::ptr::null_mut()
+}
+
+/// The end of a block: kept, or freed.
+///
+/// # Safety
+/// The block is the caller's, and nobody uses it again.
+unsafe fn give_back(block: *mut Block) {
+    // SAFETY: the caller's promise; every block came from malloc.
+    unsafe {
+        let size = (*block).size;
+        if size >= LARGE {
+            if SPARE_BYTES.fetch_add(size, Ordering::Relaxed).wrapping_add(size) <= MOST_SPARE {
+                for slot in &SPARE {
+                    let none = std::ptr::null_mut();
+                    if slot.compare_exchange(none, block, Ordering::Release, Ordering::Relaxed).is_ok() {
+                        return;
+                    }
+                }
+            }
+            SPARE_BYTES.fetch_sub(size, Ordering::Relaxed);
+        }
+        free(block as *mut c_void);
+    }
+}
+
+/// When a library is unloaded, or at the end of the process.
+extern "C" fn free_spare() {
+    for slot in &SPARE {
+        // SAFETY: what was in the slot belongs to this thread alone now; free takes null too.
+        unsafe { free(slot.swap(std::ptr::null_mut(), Ordering::Acquire) as *mut c_void) };
+    }
+}
+
+#[used]
+#[cfg_attr(target_os = "linux", unsafe(link_section = ".fini_array"))]
+static AT_THE_END: extern "C" fn() = free_spare;
 
 /// Everything in the arena dies; its blocks are kept.
 ///
@@ -127,12 +216,12 @@ pub unsafe extern "C" fn adc_arena_reset(arena: *mut Arena) {
 /// As [`adc_arena_alloc`]; the arena is not used again.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn adc_arena_free(arena: *mut Arena) {
-    // SAFETY: every block came from malloc and is freed once.
+    // SAFETY: every block is given back once.
     unsafe {
         let mut block = (*arena).first;
         while !block.is_null() {
             let next = (*block).next;
-            free(block as *mut c_void);
+            give_back(block);
             block = next;
         }
     }
@@ -325,4 +414,39 @@ pub extern "C" fn adc_polygamma(m: i64, x: f64) -> f64 {
 #[unsafe(no_mangle)]
 pub extern "C" fn adc_normal_quantile(p: f64) -> f64 {
     special_fn::normal_quantile(p)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn empty() -> Arena {
+        Arena { first: std::ptr::null_mut(), current: std::ptr::null_mut(), used: 0 }
+    }
+
+    /// Memory of calls on many threads, one after the other and at the same time: nobody has what another uses, and little is kept.
+    #[test]
+    fn memory_is_used_again_by_one_at_a_time() {
+        let call = |thread: u8| {
+            for round in 0..200usize {
+                let mut arena = empty();
+                let sizes = [3 << 16, 1 << 12, (round + 1) << 14, 1 << 20];
+                // SAFETY: the arena is this call's, and its memory has the sizes asked for.
+                unsafe {
+                    let given =
+                        sizes.map(|n| std::slice::from_raw_parts_mut(adc_arena_alloc(&mut arena, n), n));
+                    for (k, bytes) in given.into_iter().enumerate() {
+                        assert_eq!(bytes.as_ptr() as usize % ALIGN, 0);
+                        bytes.fill(thread ^ k as u8);
+                        std::thread::yield_now();
+                        assert!(bytes.iter().all(|b| *b == thread ^ k as u8));
+                    }
+                    adc_arena_free(&mut arena);
+                }
+            }
+        };
+        std::thread::scope(|s| (0..8).for_each(|t| drop(s.spawn(move || call(16 * t)))));
+        let kept = || SPARE_BYTES.load(Ordering::Relaxed);
+        assert!(kept() > 0 && kept() <= MOST_SPARE, "{}", kept());
+    }
 }
