@@ -34,6 +34,9 @@ pub(crate) fn of_loop(f: &For, trips: Option<i64>) -> &'static [(&'static str, O
 pub(crate) const MODEST: &[(&str, Option<u64>)] =
     &[("llvm.loop.unroll.disable", None), ("llvm.loop.interleave.count", Some(1))];
 
+/// A loop whose every iteration is to be code of its own.
+pub(crate) const WRITTEN_OUT: &[(&str, Option<u64>)] = &[("llvm.loop.unroll.full", None)];
+
 /// Puts the wishes on a loop, at the branch back to its header.
 pub(crate) fn attach(cx: &Context, back_edge: InstructionValue, wishes: &[(&str, Option<u64>)]) {
     if wishes.is_empty() {

@@ -2,10 +2,13 @@
 
 use super::Lanes;
 use super::values::Lane;
-use crate::{Result, malformed};
+use crate::{Result, hints, malformed};
 use inkwell::IntPredicate;
 use inkwell::values::{BasicValue, BasicValueEnum, VectorValue};
 use lang::loops::{Block, For, If, Op, Operand, Stmt, Val};
+
+/// A loop, with all loops in it, is written out up to so many vector operations: indices become constants, and small buffers registers.
+const MOST_WRITTEN_OUT: i64 = 512;
 
 impl<'u, 'c> Lanes<'_, 'u, 'c> {
     pub(super) fn block(&mut self, block: &'u Block) -> Result<()> {
@@ -44,6 +47,12 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
         for c in &f.carried {
             inits.push(self.value(c.param, c.init)?);
         }
+        if let Some(trips) = self.trips(f, &[])
+            && (!self.written_out.is_empty()
+                || self.size(f, &mut vec![]).is_some_and(|n| n <= MOST_WRITTEN_OUT))
+        {
+            self.written_out.push((f.index, trips));
+        }
         self.g.mark_sums(&f.carried, &f.body);
         let planned = self.g.plan(f, extent, u64::from(self.width))?;
         let g = &mut *self.g;
@@ -81,13 +90,58 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
         for (phi, next) in phis.iter().zip(&nexts) {
             phi.add_incoming(&[(next, here)]);
         }
-        self.g.b.build_unconditional_branch(header)?;
+        let back = self.g.b.build_unconditional_branch(header)?;
+        if self.written_out.pop_if(|(i, _)| *i == f.index).is_some() {
+            hints::attach(self.g.u.cx, back, hints::WRITTEN_OUT);
+        }
         self.g.b.position_at_end(done);
         for (c, phi) in f.carried.iter().zip(phis) {
             self.set(c.result, phi.as_basic_value())?;
         }
         self.g.forget(planned);
         Ok(())
+    }
+
+    /// How often a loop is run, if that is known where the loops around it are written out; on average, where the index of one of them says it.
+    fn trips(&self, f: &For, around: &[(Val, i64)]) -> Option<i64> {
+        match f.extent {
+            Operand::Int(k) => Some(k.max(0)),
+            Operand::Val(v) => {
+                let mut known = self.written_out.iter().chain(around);
+                known.find(|(i, _)| *i == v).map(|(_, trips)| (trips + 1) / 2)
+            }
+            Operand::Real(_) | Operand::Bool(_) => None,
+        }
+    }
+
+    /// The vector operations of a loop that is written out, with all its loops.
+    fn size(&self, f: &For, around: &mut Vec<(Val, i64)>) -> Option<i64> {
+        let trips = self.trips(f, around)?;
+        around.push((f.index, trips));
+        let once = self.size_of_block(&f.body, around);
+        around.pop();
+        Some(once?.saturating_mul(trips))
+    }
+
+    fn size_of_block(&self, block: &Block, around: &mut Vec<(Val, i64)>) -> Option<i64> {
+        let mut total = 0i64;
+        for s in block {
+            let size = match s {
+                Stmt::For(f) => self.size(f, around)?,
+                Stmt::If(i) => self.size_of_block(&i.then, around)? + self.size_of_block(&i.els, around)?,
+                Stmt::Let { op: Op::Math(_), .. } => return None,
+                Stmt::Let { dst, .. } | Stmt::Load { dst, .. } => i64::from(self.varying.vals.contains(dst)),
+                Stmt::Store { .. } | Stmt::Accum { .. } | Stmt::Check { .. } => 1,
+                Stmt::Fill { .. } | Stmt::Copy { .. } | Stmt::Alloc { .. } => return None,
+                Stmt::While(_)
+                | Stmt::Argsort { .. }
+                | Stmt::Call { .. }
+                | Stmt::Reserve { .. }
+                | Stmt::View { .. } => return None,
+            };
+            total = total.saturating_add(size);
+        }
+        Some(total)
     }
 
     pub(super) fn branch(&mut self, i: &'u If) -> Result<()> {

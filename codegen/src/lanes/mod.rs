@@ -40,6 +40,8 @@ pub(crate) struct Lanes<'g, 'u, 'c> {
     mask: Option<VectorValue<'c>>,
     /// The copies of accumulated buffers, one register of lanes for each element.
     copies: HashMap<Buf, PointerValue<'c>>,
+    /// The loops around that are to be written out: their indices, and how often they run.
+    written_out: Vec<(Val, i64)>,
 }
 
 impl<'u, 'c> Gen<'u, 'c> {
@@ -65,6 +67,7 @@ impl<'u, 'c> Gen<'u, 'c> {
             vals: HashMap::new(),
             mask: None,
             copies: HashMap::new(),
+            written_out: vec![],
         };
         lanes.open_copies(&shared)?;
         let count = lanes.g.b.build_int_sub(hi, lo, "")?;
