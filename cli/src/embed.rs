@@ -10,6 +10,10 @@ use crate::timing::stage;
 use crate::{guard, queries};
 use lang::name::Var;
 
+/// Memory that calls of native code have left for the next ones is given back to the system.
+#[cfg(feature = "llvm")]
+pub use codegen::free_spare;
+
 /// A compiled entry point with the file it comes from.
 pub struct Function {
     file: CheckedFile,

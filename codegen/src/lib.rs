@@ -33,6 +33,7 @@ mod sums;
 pub use cache::Cache;
 pub use jit::{Arg, Jit, RunError, Slice, SliceMut};
 pub use llvm::symbols;
+pub use runtime::support::free_spare;
 
 /// How to compile.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

@@ -113,6 +113,7 @@ fn account(field: &str) -> u64 {
 
 /// The peak of resident memory during work, less what was resident before.
 fn peak(work: impl FnOnce()) -> u64 {
+    cli::embed::free_spare();
     // SAFETY: gives back what is free, so that it is counted when it is used again.
     #[cfg(target_os = "linux")]
     unsafe {

@@ -185,11 +185,17 @@ unsafe fn give_back(block: *mut Block) {
     }
 }
 
-/// When a library is unloaded, or at the end of the process.
-extern "C" fn free_spare() {
+/// Gives what is kept back to malloc: when a library is unloaded, at the end of the process, or to measure.
+pub extern "C" fn free_spare() {
     for slot in &SPARE {
-        // SAFETY: what was in the slot belongs to this thread alone now; free takes null too.
-        unsafe { free(slot.swap(std::ptr::null_mut(), Ordering::Acquire) as *mut c_void) };
+        let block = slot.swap(std::ptr::null_mut(), Ordering::Acquire);
+        if !block.is_null() {
+            // SAFETY: what was in the slot belongs to this thread alone now.
+            unsafe {
+                SPARE_BYTES.fetch_sub((*block).size, Ordering::Relaxed);
+                free(block as *mut c_void);
+            }
+        }
     }
 }
 
