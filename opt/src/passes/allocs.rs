@@ -36,9 +36,17 @@ fn block(p: &Proc, stmts: &mut Block) {
             });
             let bound = |o: &Operand| matches!(o, Operand::Val(v) if inside.contains(v));
             for b in walk::blocks_mut(&mut s) {
+                let mut staying = HashSet::new();
                 let stays = |s: &Stmt| match s {
                     Stmt::Alloc { buf } => {
-                        p.info(*buf).shape.iter().chain(p.parts.get(buf).map(|part| &part.at)).any(bound)
+                        let part = p.parts.get(buf);
+                        let stays = p.info(*buf).shape.iter().chain(part.map(|part| &part.at)).any(bound)
+                            // A part is not there before the whole.
+                            || part.is_some_and(|part| staying.contains(&part.of));
+                        if stays {
+                            staying.insert(*buf);
+                        }
+                        stays
                     }
                     _ => true,
                 };

@@ -11,6 +11,7 @@ mod contract;
 mod copies;
 mod cse;
 mod dce;
+mod fission;
 mod fold;
 mod fuse;
 mod ifs;
@@ -27,6 +28,8 @@ mod stretches;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod twins;
+mod unread;
 
 use lang::loops::{Proc, text, verify};
 
@@ -83,6 +86,9 @@ pub static TABLE: &[Pass] = &[
     stores::PASS,
     copies::PASS,
     stretches::PASS,
+    unread::PASS,
+    twins::PASS,
+    fission::PASS,
     parts::PASS,
     lanes::PASS,
     rows::PASS,
@@ -93,10 +99,11 @@ pub static TABLE: &[Pass] = &[
 pub const PIPELINE: &[&str] = &[
     "fold", "parallel", "cse", "checks", "fold", "parallel", "cse", "dce", //
     "peel", "fold", "parallel", "cse", "fuse", "contract", "registers", "scalars", //
-    "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", "dce", //
+    "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", "unread", "dce", //
     "stretches", "fold", "parallel", "cse", "checks", "fold", "parallel", "cse", "dce", "copies", //
     "peel", "fold", "parallel", "cse", "fuse", "contract", "registers", "scalars", //
-    "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", "dce", //
+    "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", //
+    "unread", "twins", "fission", "cse", "dce", //
     "parts", "dce", "allocs", "lanes", "rows",
 ];
 
