@@ -124,6 +124,7 @@ fn run(count: u64, stream: u64, precision: Precision) {
     let mut waiting = Waiting::default();
     for (seed, fuel) in seeds(count, stream) {
         let sample = sample(seed, fuel, Kind::Any);
+        let sample = if seed.is_multiple_of(2) { sample.with_lets() } else { sample };
         match examine(&sample, seed, precision) {
             Ok(e) => {
                 ran += 1;
