@@ -1,5 +1,6 @@
 //! Normalising Cartesian terms.
 
+use super::trie::Trie;
 use super::value::{Env, FnClosure, LinClosure, V};
 use super::{Item, Normaliser, wrap};
 use crate::Error;
@@ -449,7 +450,7 @@ impl Normaliser<'_> {
                 v => vec![v],
             }
         };
-        let load = |saved: &[(Var, Type)], from: usize| -> im::HashMap<Var, V> {
+        let load = |saved: &[(Var, Type)], from: usize| -> Trie<Var, V> {
             saved.iter().zip(&results[from..]).map(|((x, _), v)| (x.clone(), v.clone())).collect()
         };
         let ma = load(&ka.saved, data.len());

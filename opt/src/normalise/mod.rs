@@ -21,6 +21,7 @@ mod residual;
 mod shape;
 mod slots;
 mod sums;
+mod trie;
 mod unroll;
 pub mod value;
 

@@ -5,6 +5,7 @@
 //! map is applied. This is closure conversion of ⊸, and where "recompute or keep" is decided.
 
 use super::linear::wrap_lin;
+use super::trie::Trie;
 use super::value::{Env, Family, FnClosure, LinClosure, V};
 use super::{Item, Normaliser};
 use crate::Error;
@@ -369,7 +370,7 @@ impl Normaliser<'_> {
     }
 
     /// The value with variables of its region replaced: an index by an int, saved variables by what was loaded.
-    pub fn instantiate(&mut self, v: &V, map: &im::HashMap<Var, V>) -> Result<V, Error> {
+    pub fn instantiate(&mut self, v: &V, map: &Trie<Var, V>) -> Result<V, Error> {
         Ok(match v {
             V::Int(n) => match n.as_var().and_then(|x| map.get(x)) {
                 Some(v) => v.clone(),
@@ -419,9 +420,9 @@ impl Normaliser<'_> {
         })
     }
 
-    pub(super) fn instantiate_env(&mut self, env: &Env, map: &im::HashMap<Var, V>) -> Result<Env, Error> {
+    pub(super) fn instantiate_env(&mut self, env: &Env, map: &Trie<Var, V>) -> Result<Env, Error> {
         let mut out = Env { vars: map.clone(), lins: env.lins.clone() };
-        for (x, v) in &env.vars {
+        for (x, v) in env.vars.iter() {
             let v = self.instantiate(v, map)?;
             out.vars.insert(x.clone(), v);
         }
@@ -430,7 +431,7 @@ impl Normaliser<'_> {
 
     /// Element i of a family: what was kept is loaded, the element's value instantiated.
     pub fn family_at(&mut self, f: &Family, i: V, site: &lang::diag::Site) -> Result<V, Error> {
-        let mut map = im::HashMap::new();
+        let mut map = Trie::default();
         map.insert(f.index.clone(), i.clone());
         if let Some(store) = &f.store {
             let ty = match store.ty()? {

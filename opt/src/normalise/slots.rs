@@ -3,13 +3,13 @@
 //! An environment is passed from let to let of the program, each of which takes one slot from it and adds to a few. What a let costs must not
 //! depend on the others, so the slots that were added to since the environment was last shared are told apart.
 
+use super::trie::Trie;
 use super::value::LV;
-use im::OrdMap;
 use std::collections::BTreeSet;
 
 #[derive(Clone, Default)]
 pub struct Slots {
-    all: OrdMap<usize, LV>,
+    all: Trie<usize, LV>,
     /// The levels whose values may have to be bound before they are used twice.
     loose: BTreeSet<usize>,
 }
@@ -32,7 +32,7 @@ impl Slots {
         self.all.iter().map(|(k, v)| (*k, v))
     }
     pub fn values(&self) -> impl Iterator<Item = &LV> {
-        self.all.values()
+        self.all.iter().map(|(_, v)| v)
     }
 
     pub fn insert(&mut self, level: usize, v: LV) {

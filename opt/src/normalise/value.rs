@@ -1,8 +1,8 @@
 //! What the normaliser knows of a term: its symbolic value.
 
 use super::slots::Slots;
+use super::trie::Trie;
 use crate::Error;
-use im::HashMap;
 use lang::core::{Lit, Term, Tm, make};
 use lang::name::Var;
 use lang::size::Size;
@@ -14,8 +14,8 @@ use std::rc::Rc;
 /// Symbolic values of the variables in scope. A variable that is absent stands for itself: it is bound in the normal form being built.
 #[derive(Clone, Default)]
 pub struct Env {
-    pub vars: HashMap<Var, V>,
-    pub lins: HashMap<Var, LV>,
+    pub vars: Trie<Var, V>,
+    pub lins: Trie<Var, LV>,
 }
 
 /// A Cartesian value.

@@ -127,8 +127,8 @@ pub fn conflict(a: &BTreeSet<Kind>, b: &BTreeSet<Kind>, strict: bool) -> bool {
     a.iter().any(|x| b.iter().any(|y| clash(*x, *y)))
 }
 
-/// Per statement, the earlier ones it depends on: directly all the members, and enough of the others.
-fn dependences(effects: &[Effects], member: &[bool], strict: bool) -> Vec<BTreeSet<usize>> {
+/// Per statement, the earlier ones it depends on: directly all that have a class, and enough of the others.
+fn dependences(effects: &[Effects], class: &[Option<usize>], strict: bool) -> Vec<BTreeSet<usize>> {
     let mut defined: HashMap<Val, usize> = HashMap::new();
     // Who does what to a buffer, from its last overwrite by a lone statement on.
     let mut touched: HashMap<Buf, [Vec<usize>; 3]> = HashMap::new();
@@ -144,7 +144,7 @@ fn dependences(effects: &[Effects], member: &[bool], strict: bool) -> Vec<BTreeS
                 }
             }
             // Whoever conflicts with anything before an overwrite conflicts with the overwrite.
-            if kinds.contains(&Kind::Write) && !member[k] {
+            if kinds.contains(&Kind::Write) && class[k].is_none() {
                 lists.iter_mut().for_each(Vec::clear);
             }
             kinds.iter().for_each(|kind| lists[*kind as usize].push(k));
@@ -234,43 +234,44 @@ pub trait Grouping {
     fn merge(&mut self, group: Vec<Stmt>) -> Stmt;
 }
 
-/// Groups the statements of each class (None: not to be grouped) and merges the groups.
+/// Groups the statements of each class (None: not to be grouped) and merges the groups. Most statements stay alone: what depends on
+/// what is found out again only where some did not.
 pub fn regroup(
-    stmts: Block,
-    effects: Vec<Effects>,
-    class: Vec<Option<usize>>,
+    mut stmts: Block,
+    mut effects: Vec<Effects>,
+    mut class: Vec<Option<usize>>,
     strict: bool,
     grouping: &mut dyn Grouping,
 ) -> Block {
-    let mut rows: Vec<(Stmt, Effects, Option<usize>)> =
-        stmts.into_iter().zip(effects).zip(class).map(|((s, e), c)| (s, e, c)).collect();
-    let count = rows.iter().filter_map(|r| r.2).max().map_or(0, |c| c + 1);
-    for class in 0..count {
-        let member: Vec<bool> = rows.iter().map(|r| r.2 == Some(class)).collect();
-        if member.iter().filter(|m| **m).count() < 2 {
+    let mut before = dependences(&effects, &class, strict);
+    let count = class.iter().flatten().max().map_or(0, |c| c + 1);
+    for c in 0..count {
+        let member: Vec<bool> = class.iter().map(|k| *k == Some(c)).collect();
+        let mut apart =
+            |j: usize, k: usize| grouping.apart((&stmts[j], &effects[j]), (&stmts[k], &effects[k]));
+        let group = groups(&before, &member, &mut apart);
+        let mut taken = HashSet::new();
+        if (0..stmts.len()).filter(|k| member[*k]).all(|k| taken.insert(group[k])) {
             continue;
         }
-        let (stmts, effects): (Vec<_>, Vec<_>) = rows.into_iter().map(|(s, e, c)| ((s, c), e)).unzip();
-        let before = dependences(&effects, &member, strict);
-        let mut apart =
-            |j: usize, k: usize| grouping.apart((&stmts[j].0, &effects[j]), (&stmts[k].0, &effects[k]));
-        let group = groups(&before, &member, &mut apart);
         let order = schedule(&before, &member, &group);
-        let mut old: Vec<_> = stmts.into_iter().zip(effects).map(Some).collect();
-        rows = vec![];
+        let mut old: Vec<_> = stmts.into_iter().zip(effects).zip(class).map(Some).collect();
+        (stmts, effects, class) = (vec![], vec![], vec![]);
         for unit in order {
             let mut parts = unit.into_iter().filter_map(|k| old[k].take());
-            let Some(((first, class), mut all)) = parts.next() else { continue };
-            let mut stmts = vec![first];
-            for ((s, _), e) in parts {
-                stmts.push(s);
+            let Some(((first, mut all), c)) = parts.next() else { continue };
+            let mut one = vec![first];
+            for ((s, e), _) in parts {
+                one.push(s);
                 all.join(e);
             }
-            let s = if stmts.len() > 1 { grouping.merge(stmts) } else { stmts.remove(0) };
-            rows.push((s, all, class));
+            stmts.push(if one.len() > 1 { grouping.merge(one) } else { one.remove(0) });
+            effects.push(all);
+            class.push(c);
         }
+        before = dependences(&effects, &class, strict);
     }
-    rows.into_iter().map(|r| r.0).collect()
+    stmts
 }
 
 impl Effects {
