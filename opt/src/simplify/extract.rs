@@ -32,7 +32,8 @@ pub fn extract(graph: &Graph, before: &Choice) -> Choice {
     let old: HashSet<Node> = before.values().map(canonical).collect();
     let number: HashMap<Id, usize> = graph.classes().enumerate().map(|(k, c)| (c.id, k)).collect();
     let ids: Vec<Id> = graph.classes().map(|c| c.id).collect();
-    let words = ids.len().div_ceil(64);
+    // The set of the node being looked at.
+    let mut below = vec![0u64; ids.len().div_ceil(64)];
     let mut own = vec![0u64; ids.len()];
     let mut best: Vec<Option<Best>> = (0..ids.len()).map(|_| None).collect();
     // Classes whose children changed; leaves first.
@@ -50,7 +51,7 @@ pub fn extract(graph: &Graph, before: &Choice) -> Choice {
         let mut improved = false;
         for node in &graph[ids[k]].nodes {
             budget = budget.saturating_sub(1);
-            let mut below = vec![0u64; words];
+            below.fill(0);
             let mut tree = 1u64;
             let known = node.children.iter().all(|c| match &best[number[&graph.find(*c)]] {
                 Some(b) => {
@@ -69,7 +70,7 @@ pub fn extract(graph: &Graph, before: &Choice) -> Choice {
             if best[k].as_ref().is_none_or(|b| (cost, novel) < (b.cost, b.novel)) {
                 below[k / 64] |= 1 << (k % 64);
                 own[k] = node.op.cost();
-                best[k] = Some(Best { cost, novel, below, node: node.clone() });
+                best[k] = Some(Best { cost, novel, below: below.clone(), node: node.clone() });
                 improved = true;
             }
         }
