@@ -2,8 +2,10 @@
 //! (tests/src/by_hand), on one thread, in processor time of that thread. All results are compared before anything is timed.
 //!
 //! `cargo bench -p tests --bench gradbench` prints criterion's figures at three sizes of each function; with `-- --table` only a table of
-//! ratios, from the best of runs that take turns. Words after `--` select modules: `-- --table llsq lse`.
+//! ratios, from the best of runs that take turns; with `-- --elements` what the gradients cost for each basic element of their work. Words after
+//! `--` select modules: `-- --table llsq lse`.
 
+mod elements;
 mod thread_time;
 
 use cli::args::Engine;
@@ -229,6 +231,45 @@ fn table(chosen: impl Fn(&Case) -> bool) {
     }
 }
 
+/// For each basic element of the work: nanoseconds, ticks of the time-stamp counter and instructions of the gradients.
+fn elements(chosen: impl Fn(&Case) -> bool) {
+    let per_nanosecond = elements::ticks_per_second() * 1e-9;
+    println!(
+        "gradients by basic element, one thread; {per_nanosecond:.2} reference cycles in a nanosecond\n"
+    );
+    println!("{:<20}{:<24}{:>12}{:>20}{:>20}{:>20}", "", "", "", "ns", "cycles", "instructions");
+    print!("{:<20}{:<24}{:>12}", "", "element", "count");
+    (0..3).for_each(|_| print!("{:>10}{:>10}", "adc", "tuned"));
+    println!();
+    for case in CASES.iter().filter(|c| c.row && chosen(c)) {
+        let (element, count) = elements::of(case.module, &(case.input)());
+        print!("{:<20}{element:<24}{count:>12}", format!("{} {}", case.module, case.size));
+        with_case(case, |runs, _| {
+            runs.retain(|(name, _)| ["adc gradient", "tuned gradient"].contains(name));
+            let each = |x: f64| x / count as f64;
+            let best: Vec<f64> = best(runs).iter().map(|t| each(t.as_secs_f64() * 1e9)).collect();
+            best.iter().for_each(|ns| print!("{ns:>10.3}"));
+            best.iter().for_each(|ns| print!("{:>10.2}", ns * per_nanosecond));
+        });
+        match elements::instructions(case.module, case.size) {
+            Some(counts) => counts.iter().for_each(|k| print!("{:>10.2}", *k as f64 / count as f64)),
+            None => print!("{:>10}{:>10}", "–", "–"),
+        }
+        println!();
+    }
+}
+
+/// One call of a case's gradient, adc's and the tuned one, for valgrind to count.
+fn count(case: &Case) {
+    let input = (case.input)();
+    let mut module = compiled(case.module);
+    let [_, gradient] = names(case.module);
+    let call = module.call(gradient, &input).unwrap_or_else(|e| panic!("{e:?}"));
+    let mut bound = bound(&call);
+    let mut fast = tuned(case.module, &input).expect("rows of the table have tuned versions");
+    elements::run_counted([&mut || run(&mut bound), &mut || fast.gradient()]);
+}
+
 fn main() {
     // On the compiler's deep stack.
     let done = cli::guard::run(|| {
@@ -243,9 +284,19 @@ fn main() {
 
 fn measure() {
     let words: Vec<String> = std::env::args().skip(1).collect();
+    let asked = |word: &str| words.iter().any(|a| a == word);
+    if let [_, module, size, ..] = words.as_slice()
+        && asked(elements::COUNT)
+    {
+        return CASES.iter().filter(|c| c.module == module && c.size == size).for_each(count);
+    }
     let modules: Vec<&String> = words.iter().filter(|a| !a.starts_with("--")).collect();
-    if words.iter().any(|a| a == "--table") {
-        return table(|case| modules.is_empty() || modules.iter().any(|m| **m == case.module));
+    let chosen = |case: &Case| modules.is_empty() || modules.iter().any(|m| **m == case.module);
+    if asked("--table") {
+        return table(chosen);
+    }
+    if asked("--elements") {
+        return elements(chosen);
     }
     let mut criterion = Criterion::default()
         .with_measurement(ThreadTime)
