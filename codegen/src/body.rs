@@ -272,6 +272,9 @@ impl<'u, 'c> Gen<'u, 'c> {
         range: (IntValue<'c>, IntValue<'c>),
         inits: &[BasicValueEnum<'c>],
     ) -> Result<Vec<BasicValueEnum<'c>>> {
+        if self.run_product(f, range)? {
+            return Ok(vec![]);
+        }
         if let Some(values) = self.run_pieces(f, range, inits)? {
             return Ok(values);
         }

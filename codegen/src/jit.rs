@@ -287,6 +287,8 @@ fn runtime_symbols(options: &Options) -> Vec<(&'static CStr, *const c_void)> {
         if options.threads == 1 { support::adc_parallel_for } else { runtime::parallel_for };
     vec![
         (c"adc_parallel_for", parallel_for as *const c_void),
+        (c"adc_product", runtime::product as *const c_void),
+        (c"adc_product_of_singles", runtime::product_of_singles as *const c_void),
         (c"adc_arena_alloc", support::adc_arena_alloc as *const c_void),
         (c"adc_arena_reset", support::adc_arena_reset as *const c_void),
         (c"adc_arena_free", support::adc_arena_free as *const c_void),

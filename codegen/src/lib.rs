@@ -8,6 +8,7 @@
 //! | `llvm`, `body`, `ops`, `math`, `memory`, `calls`, `parallel` | Proc → LLVM IR: entry points, statements, scalar operations, math functions, buffers, callees, parallel loops |
 //! | `elementary` | exp, log, log1p, tanh as arithmetic in place |
 //! | `lanes` | parallel loops with their index as a vector |
+//! | `product` | products of matrices |
 //! | `split` | loops run in pieces in which a branch is decided |
 //! | `sums` | which additions may be reordered |
 //! | `hints` | what LLVM is told about loops |
@@ -27,6 +28,7 @@ mod memory;
 pub mod object;
 mod ops;
 mod parallel;
+mod product;
 mod split;
 mod sums;
 

@@ -38,11 +38,13 @@ pub(crate) struct Unit<'c> {
     /// What is computed about a program (work, chunks), and functions of doubles.
     pub f64: FloatType<'c>,
     pub ptr: PointerType<'c>,
+    /// Its code runs in this process, and can call all of the runtime.
+    pub in_process: bool,
     /// Vector variants of math functions, kept alive until the end.
     pub variants: RefCell<BTreeSet<String>>,
 }
 
-/// The procedures as one verified, not yet optimised module; `adapters`: with the `.call` entry points.
+/// The procedures as one verified, not yet optimised module; `adapters`: for this process, with the `.call` entry points.
 pub(crate) fn module<'c>(
     cx: &'c Context,
     procs: &[Proc],
@@ -72,6 +74,7 @@ pub(crate) fn module<'c>(
         },
         f64: cx.f64_type(),
         ptr: cx.ptr_type(AddressSpace::default()),
+        in_process: adapters,
         variants: RefCell::default(),
     };
     for (proc, symbol) in procs.iter().zip(symbols(procs)) {

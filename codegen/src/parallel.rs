@@ -13,6 +13,7 @@ use inkwell::types::{BasicMetadataTypeEnum, BasicTypeEnum, StructType};
 use inkwell::values::{
     BasicMetadataValueEnum, BasicValueEnum, FloatValue, FunctionValue, IntValue, PointerValue,
 };
+use lang::loops::product::Product;
 use lang::loops::verify::{Touched, touched};
 use lang::loops::{Block, Buf, Carried, CarriedKind, For, Op, Operand, Parallel, Proc, Stmt, Val, walk};
 use lang::prim::Scalar;
@@ -25,6 +26,8 @@ const MAX_CHUNKS: u64 = 64;
 const CACHE_LINE: i64 = 64;
 /// Iterations of a loop in lanes come to a chunk by so many, which are whole groups of lanes.
 const GROUP: i64 = 16;
+/// Rows of a product of matrices for which the library arranges the right factor once more.
+const PRODUCT_ROWS: i64 = 128;
 /// Work per element of an accumulated buffer that pays for a private copy of it; in lanes there is one more for each lane, and the work takes
 /// less time.
 const COPY_WORK: f64 = 16.0;
@@ -35,6 +38,9 @@ const LANE_COPY_WORK: f64 = 16.0;
 const UNKNOWN_TRIPS: f64 = 16.0;
 
 fn group(f: &For) -> i64 {
+    if Product::of(f).is_some() {
+        return PRODUCT_ROWS;
+    }
     match f.parallel {
         Parallel::Lanes => GROUP,
         Parallel::Yes | Parallel::No => 1,

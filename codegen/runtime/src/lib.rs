@@ -1,7 +1,8 @@
-//! What generated code calls: memory, parallel loops, sorting, special functions. Knows no compiler crate.
+//! What generated code calls: memory, parallel loops, products of matrices, sorting, special functions. Knows no compiler crate.
 //!
-//! [`support`] is everything that also goes into libraries for C; here are the parallel loops of the JIT.
+//! [`support`] is everything that also goes into libraries for C; here are the parallel loops and the large products of the JIT.
 
+mod product;
 pub mod support;
 
 use rayon::prelude::*;
@@ -10,6 +11,7 @@ use std::ffi::c_void;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+pub use product::{product, product_of_singles};
 pub use support::{Chunk, Failure, OUT_OF_MEMORY};
 
 thread_local! {

@@ -186,6 +186,7 @@ unsafe fn give_back(block: *mut Block) {
 }
 
 /// Gives what is kept back to malloc: when a library is unloaded, at the end of the process, or to measure.
+#[unsafe(export_name = "adc_free_spare")]
 pub extern "C" fn free_spare() {
     for slot in &SPARE {
         let block = slot.swap(std::ptr::null_mut(), Ordering::Acquire);
@@ -200,6 +201,7 @@ pub extern "C" fn free_spare() {
 }
 
 #[used]
+#[unsafe(export_name = "adc_at_the_end")]
 #[cfg_attr(target_os = "linux", unsafe(link_section = ".fini_array"))]
 static AT_THE_END: extern "C" fn() = free_spare;
 

@@ -20,6 +20,7 @@ mod order;
 mod parallel;
 mod parts;
 mod peel;
+mod products;
 mod registers;
 mod rows;
 mod scalars;
@@ -90,6 +91,7 @@ pub static TABLE: &[Pass] = &[
     twins::PASS,
     fission::PASS,
     parts::PASS,
+    products::PASS,
     lanes::PASS,
     rows::PASS,
 ];
@@ -104,7 +106,7 @@ pub const PIPELINE: &[&str] = &[
     "peel", "fold", "parallel", "cse", "fuse", "contract", "registers", "scalars", //
     "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", //
     "unread", "twins", "fission", "cse", "dce", //
-    "parts", "dce", "allocs", "lanes", "rows",
+    "parts", "dce", "products", "allocs", "lanes", "rows",
 ];
 
 /// A procedure as it was after a pass.

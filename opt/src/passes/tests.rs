@@ -3,6 +3,7 @@
 mod neighbours;
 mod pictures;
 mod places;
+mod products;
 mod random;
 mod ranges;
 
