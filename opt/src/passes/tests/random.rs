@@ -156,7 +156,7 @@ impl Generator {
     }
 
     fn statement(&mut self, depth: usize) {
-        match self.dice.roll(if depth < 3 { 29 } else { 13 }) {
+        match self.dice.roll(if depth < 3 { 30 } else { 13 }) {
             0..4 => self.operation(),
             4..7 => {
                 let buf = self.dice.pick(&self.readable.clone());
@@ -234,6 +234,7 @@ impl Generator {
             }
             24..26 => self.joined(depth),
             26 => self.twins(),
+            27 => self.again(),
             _ => self.loop_(depth),
         }
     }
@@ -252,6 +253,27 @@ impl Generator {
             twins.iter().for_each(|buf| b.store(*buf, &[i], v));
         });
         self.readable.extend(twins);
+    }
+
+    /// Each row of b read again and again, by a loop that passes a value on from step to step: only the rows can be lanes.
+    fn again(&mut self) {
+        let (from, x, n, d) = (self.readable[1], self.real(), self.n, self.d);
+        let far = self.b.alloc("far", Scalar::Real, &[n]);
+        self.b.each("i", n, |b, i| {
+            let kind = CarriedKind::Sequential;
+            let v = b.fold("c", n, &[("v", x)], kind, |b, _, v| {
+                b.fold("j", d, &[("v", v[0])], kind, |b, j, v| {
+                    let y = b.load(from, &[i, j]);
+                    let step = |b: &mut Builder, v| {
+                        let v = b.op(Op::FSub, &[v, y]);
+                        b.op(Op::FAbs, &[v])
+                    };
+                    vec![(0..4).fold(v[0], |v, _| step(b, v))]
+                })
+            });
+            b.store(far, &[i], v[0]);
+        });
+        self.readable.push(far);
     }
 
     fn operation(&mut self) {
