@@ -13,6 +13,10 @@ use std::process::Command;
 use std::time::Duration;
 use tests::generated;
 
+/// As in the binary `adc`.
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 const TYPICAL: &str = "\
 -- A nonlinear least-squares fit with two kinds of features and a robust loss.
 def gauss (centre : real) (width : real) (x : real) : real =

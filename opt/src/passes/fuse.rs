@@ -79,6 +79,9 @@ fn inside(p: &mut Proc, options: &Options, bounds: &mut Bounds, s: &mut Stmt) {
     }
 }
 
+/// The statements that an elementary function is worth: about its instructions.
+const ELEMENTARY: usize = 40;
+
 struct Fusion<'a> {
     p: &'a mut Proc,
     bounds: &'a mut Bounds,
@@ -99,6 +102,17 @@ impl order::Grouping for Fusion<'_> {
             clash && !own(&ta).iter().any(|k| own(&tb).contains(k))
         });
         crossing || ea.checks && (eb.checks || eb.wild) && !self.guarded((a, ea), (b, eb))
+    }
+
+    fn weight(&self, s: &Stmt) -> usize {
+        let mut total = 0;
+        walk::each(std::slice::from_ref(s), &mut |s| {
+            total += match s {
+                Stmt::Let { op: Op::Math(_), .. } => ELEMENTARY,
+                _ => 1,
+            }
+        });
+        total
     }
 
     fn merge(&mut self, group: Vec<Stmt>) -> Stmt {

@@ -50,6 +50,10 @@ impl order::Grouping for Merging<'_> {
     fn apart(&mut self, _: (&Stmt, &Effects), _: (&Stmt, &Effects)) -> bool {
         false
     }
+    /// Only one arm runs, however long they are.
+    fn weight(&self, _: &Stmt) -> usize {
+        0
+    }
     fn merge(&mut self, group: Vec<Stmt>) -> Stmt {
         merge(self.0, group)
     }

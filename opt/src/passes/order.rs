@@ -164,12 +164,14 @@ fn dependences(effects: &[Effects], class: &[Option<usize>], strict: bool) -> Ve
 }
 
 /// The group of each member, numbered in an order that the dependences allow: each joins the first group that everything it depends on allows.
-/// `apart` says of two dependent members that they must not be one. (Typed fusion, Kennedy and McKinley 1993.)
+/// `apart` says of two dependent members that they must not be one. (Typed fusion, Kennedy and McKinley 1993.) What is too heavy together is
+/// parts of a group, in the same order.
 fn groups(
     before: &[BTreeSet<usize>],
     member: &[bool],
+    weight: &[usize],
     apart: &mut dyn FnMut(usize, usize) -> bool,
-) -> Vec<usize> {
+) -> Vec<(usize, usize)> {
     let mut group = vec![0; before.len()];
     // The first group number above all that must lie wholly before the statement.
     let mut least = vec![0; before.len()];
@@ -185,11 +187,27 @@ fn groups(
         }
         group[k] = join.max(least[k]);
     }
-    group
+    // What is not there yet may take all of the room; who needs it comes later, and may take as much again.
+    let mut filled: HashMap<(usize, usize), usize> = HashMap::new();
+    let mut part = vec![0; before.len()];
+    for k in (0..before.len()).filter(|k| member[*k]) {
+        let needed =
+            before[k].iter().filter(|j| member[**j] && group[**j] == group[k]).map(|j| part[*j]).max();
+        let room = if needed.is_some() { 2 * HEAVY } else { HEAVY };
+        part[k] = needed.unwrap_or(0);
+        while filled.get(&(group[k], part[k])).is_some_and(|w| w + weight[k] > room) {
+            part[k] += 1;
+        }
+        *filled.entry((group[k], part[k])).or_default() += weight[k];
+    }
+    group.into_iter().zip(part).collect()
 }
 
+/// Statements that weigh more together gain nothing from being one: the loop has more values than there are registers.
+const HEAVY: usize = 1000;
+
 /// The statements in an order that keeps the dependences and has the members of a group side by side; otherwise as they were.
-fn schedule(before: &[BTreeSet<usize>], member: &[bool], group: &[usize]) -> Vec<Vec<usize>> {
+fn schedule(before: &[BTreeSet<usize>], member: &[bool], group: &[(usize, usize)]) -> Vec<Vec<usize>> {
     let mut units: Vec<Vec<usize>> = vec![];
     let mut unit_of_group = HashMap::new();
     let mut unit_of = vec![];
@@ -230,6 +248,8 @@ fn schedule(before: &[BTreeSet<usize>], member: &[bool], group: &[usize]) -> Vec
 pub trait Grouping {
     /// Two dependent statements of one class, the earlier first, must not be one.
     fn apart(&mut self, a: (&Stmt, &Effects), b: (&Stmt, &Effects)) -> bool;
+    /// Of a statement in the one that it becomes a part of.
+    fn weight(&self, s: &Stmt) -> usize;
     /// The one statement that the statements of a group, in order, become.
     fn merge(&mut self, group: Vec<Stmt>) -> Stmt;
 }
@@ -247,9 +267,11 @@ pub fn regroup(
     let count = class.iter().flatten().max().map_or(0, |c| c + 1);
     for c in 0..count {
         let member: Vec<bool> = class.iter().map(|k| *k == Some(c)).collect();
+        let weight: Vec<usize> =
+            stmts.iter().zip(&member).map(|(s, m)| if *m { grouping.weight(s) } else { 0 }).collect();
         let mut apart =
             |j: usize, k: usize| grouping.apart((&stmts[j], &effects[j]), (&stmts[k], &effects[k]));
-        let group = groups(&before, &member, &mut apart);
+        let group = groups(&before, &member, &weight, &mut apart);
         let mut taken = HashSet::new();
         if (0..stmts.len()).filter(|k| member[*k]).all(|k| taken.insert(group[k])) {
             continue;
