@@ -22,6 +22,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Operations that are worth a chunk of their own.
 const CHUNK_WORK: f64 = 65536.0;
 const MAX_CHUNKS: u64 = 64;
+/// Fewer chunks with copies of what they add to are not worth the copies.
+const FEW_CHUNKS: f64 = 8.0;
 /// In bytes.
 const CACHE_LINE: i64 = 64;
 /// Iterations of a loop in lanes come to a chunk by so many, which are whole groups of lanes.
@@ -334,7 +336,12 @@ impl<'u, 'c> Gen<'u, 'c> {
         let chunks = self.b.build_float_div(work, worth, "")?;
         let chunks = self.smaller(chunks, real(MAX_CHUNKS as f64), false)?;
         let groups = self.b.build_signed_int_to_float(self.groups(f, extent)?, self.u.f64, "")?;
-        let chunks = self.smaller(chunks, groups, false)?;
+        let mut chunks = self.smaller(chunks, groups, false)?;
+        if !captures.private.is_empty() {
+            let few =
+                self.b.build_float_compare(inkwell::FloatPredicate::OLT, chunks, real(FEW_CHUNKS), "")?;
+            chunks = self.b.build_select(few, real(1.0), chunks, "")?.into_float_value();
+        }
         let chunks = self.smaller(chunks, real(1.0), true)?;
         Ok(self.b.build_float_to_signed_int(chunks, self.u.i64, "chunks")?)
     }
