@@ -29,6 +29,7 @@ mod stretches;
 #[cfg(test)]
 mod tests;
 mod trial;
+mod triangles;
 mod twins;
 mod unread;
 
@@ -91,6 +92,7 @@ pub static TABLE: &[Pass] = &[
     twins::PASS,
     fission::PASS,
     parts::PASS,
+    triangles::PASS,
     products::PASS,
     lanes::PASS,
     rows::PASS,
@@ -105,7 +107,7 @@ pub const PIPELINE: &[&str] = &[
     "stretches", "fold", "parallel", "cse", "checks", "fold", "parallel", "cse", "dce", "copies", //
     "peel", "fold", "parallel", "cse", "fuse", "contract", "registers", "scalars", //
     "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", //
-    "unread", "twins", "fission", "cse", "dce", //
+    "unread", "twins", "fission", "triangles", "cse", "registers", "scalars", "fold", "parallel", "cse", "dce", //
     "parts", "dce", "products", "allocs", "lanes", "rows",
 ];
 

@@ -6,6 +6,7 @@ mod places;
 mod products;
 mod random;
 mod ranges;
+mod triangles;
 
 use super::*;
 use lang::loops::eval::{self, Arg, Array, Data};
