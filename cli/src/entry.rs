@@ -158,6 +158,9 @@ const LARGEST_FIXED: i64 = 1 << 20;
 /// A size up to this is worth code of its own: loops of so few iterations are unrolled, arrays of so few elements lie on the stack.
 /// A larger one changes little in the code, and would have everything compiled again for the next.
 const SMALL: i64 = 64;
+/// The same for a size that no array has first, only ever the rows of one: how many there are changes from data to data, how long they are seldom.
+/// Indices into them that the program computes are then known to be in range.
+const SMALL_ROW: i64 = 1024;
 
 /// The definition with sizes fixed by `--size`: compiled for these alone, it takes them no more.
 pub fn fixed(def: Def, sizes: &[(String, i64)]) -> Def {
@@ -171,8 +174,20 @@ pub fn small(def: &Def, sizes: &Sizes) -> Vec<(Var, i64)> {
     let mentioned: BTreeSet<Var> =
         def.params.iter().map(|p| &p.ty).chain([&def.result]).flat_map(lang::walk::type_vars).collect();
     let ints = def.params.iter().filter(|p| p.ty == Type::Int && mentioned.contains(&p.var)).map(|p| &p.var);
-    let value = |v: &Var| Some((v.clone(), sizes.get(v).filter(|k| (0..=SMALL).contains(k))?));
+    let mut first = BTreeSet::new();
+    def.params.iter().map(|p| &p.ty).chain([&def.result]).for_each(|t| first_sizes(t, &mut first));
+    let most = |v: &Var| if first.contains(v) { SMALL } else { SMALL_ROW };
+    let value = |v: &Var| Some((v.clone(), sizes.get(v).filter(|k| (0..=most(v)).contains(k))?));
     def.sizes.iter().chain(ints).filter_map(value).collect()
+}
+
+/// The variables of the sizes that arrays have first.
+fn first_sizes(t: &Type, out: &mut BTreeSet<Var>) {
+    match t {
+        Type::Array(n, _) => out.extend(n.vars().cloned()),
+        Type::Tuple(ts) | Type::Sum(ts) => ts.iter().for_each(|t| first_sizes(t, out)),
+        Type::Real | Type::Int | Type::Bool | Type::Fun(..) | Type::Lin(..) | Type::Param(_) => {}
+    }
 }
 
 fn tuple_or_one(mut types: Vec<Type>) -> Type {

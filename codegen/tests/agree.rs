@@ -598,3 +598,37 @@ fn sine_and_cosine_of_one_number() {
     agree_under(&p, &args, Options { strict: false, ..STRICT });
     agree_under(&p, &args, Options { opt_level: 0, ..STRICT });
 }
+
+/// A loop in lanes inside a loop of steps has its own local buffers, one for every lane.
+#[test]
+fn lanes_inside_a_loop_of_steps() {
+    let mut b = Build::new("steps");
+    let steps = b.size("steps");
+    let x = b.input("x", &[int(40), int(3)]);
+    let out = b.output("out", &[int(3)]);
+    b.fill(out, r(0.0));
+    b.for_(steps, Parallel::No, CarriedKind::Sequential, &[int(0)], |b, step, _| {
+        b.for_(int(40), Parallel::Lanes, CarriedKind::Sum, &[], |b, i, _| {
+            let row = b.local("row", &[int(3)]);
+            b.for_(int(3), Parallel::Yes, CarriedKind::Sum, &[], |b, j, _| {
+                let x = b.load(x, &[i, j]);
+                b.store(row, &[j], x);
+                vec![]
+            });
+            b.for_(int(3), Parallel::Yes, CarriedKind::Sum, &[], |b, j, _| {
+                let next = b.op(Op::IAdd, &[j, int(1)]);
+                let next = b.op(Op::IMod, &[next, int(3)]);
+                let (one, other) = (b.load(row, &[j]), b.load(row, &[next]));
+                let product = b.math(Math::PowInt, &[one, int(2)]);
+                let product = b.op(Op::FMul, &[product, other]);
+                b.accum(out, &[j], product);
+                vec![]
+            });
+            vec![]
+        });
+        vec![b.op(Op::IAdd, &[step, int(1)])]
+    });
+    let whole = Array::reals(&[40, 3], (0..120).map(|k| (k * 5 % 7) as f64 - 3.0).collect::<Vec<_>>());
+    let args: Vec<Vec<_>> = [0, 1, 5].map(|k| vec![n(k), eval::Arg::Array(whole.clone())]).to_vec();
+    agree_under(&b.done(), &args, Options { strict: false, ..STRICT });
+}

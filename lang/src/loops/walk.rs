@@ -222,14 +222,15 @@ pub fn allocated(block: &[Stmt]) -> std::collections::HashSet<Buf> {
 }
 
 /// The local buffers that every iteration of a loop brings to life, with sizes that are known before the loop: memory for them can be there
-/// already.
+/// already. Those of a loop in lanes inside are not among them: each is one for every lane, and that loop's own.
 pub fn planned(p: &Proc, l: &For) -> Vec<Buf> {
     fn in_every_iteration(block: &[Stmt], f: &mut dyn FnMut(Buf)) {
         for s in block {
             match s {
                 Stmt::Alloc { buf } => f(*buf),
-                Stmt::For(l) => in_every_iteration(&l.body, f),
-                Stmt::Let { .. }
+                Stmt::For(l) if l.parallel != Parallel::Lanes => in_every_iteration(&l.body, f),
+                Stmt::For(_)
+                | Stmt::Let { .. }
                 | Stmt::Load { .. }
                 | Stmt::Store { .. }
                 | Stmt::Accum { .. }
