@@ -628,7 +628,7 @@ fn lanes_inside_a_loop_of_steps() {
         });
         vec![b.op(Op::IAdd, &[step, int(1)])]
     });
-    let whole = Array::reals(&[40, 3], (0..120).map(|k| (k * 5 % 7) as f64 - 3.0).collect::<Vec<_>>());
+    let whole = Array::reals([40, 3], (0..120).map(|k| (k * 5 % 7) as f64 - 3.0).collect::<Vec<_>>());
     let args: Vec<Vec<_>> = [0, 1, 5].map(|k| vec![n(k), eval::Arg::Array(whole.clone())]).to_vec();
     agree_under(&b.done(), &args, Options { strict: false, ..STRICT });
 }

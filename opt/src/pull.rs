@@ -234,7 +234,17 @@ impl Mapper for Pull<'_> {
                 let mut chain = vec![];
                 let mut t = t.clone();
                 while let Term::Let(x, a, b) = &*t.clone() {
-                    let a = self.term(a);
+                    // let x = (let y = c in y) in b is let x = c in b; with more inside, let y = c in let x = d in b.
+                    let mut a = self.term(a);
+                    while let Term::Let(y, c, d) = &*a.clone() {
+                        a = match &**d {
+                            Term::Var(d) if *d == y.var => c.clone(),
+                            _ => {
+                                chain.push((y.clone(), c.clone()));
+                                d.clone()
+                            }
+                        };
+                    }
                     self.note(&x.var, &a);
                     chain.push((x.clone(), a));
                     t = b.clone();

@@ -7,12 +7,7 @@ use proofs::r#gen::{Kind, Sample};
 /// The definition `f` of a text at sizes, on every evaluator and (where built) as machine code, differentiated in its first
 /// parameter and in all.
 fn agree(text: &str, sizes: &[i64]) {
-    let (file, problems) = lang::surface::parser::parse(text);
-    assert!(problems.is_empty(), "{problems:?}");
-    let checked = typeck::check_file(&file);
-    assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
-    let sample =
-        Sample { program: checked.program, name: "f".into(), sizes: sizes.to_vec(), kind: Kind::Any };
+    let sample = sample(text, sizes);
     for seed in 2..4 {
         let examined = examine(&sample, seed, Precision::Double).unwrap_or_else(|fault| panic!("{fault}"));
         #[cfg(feature = "llvm")]
@@ -26,6 +21,21 @@ fn agree(text: &str, sizes: &[i64]) {
         }
         drop(examined);
     }
+}
+
+fn sample(text: &str, sizes: &[i64]) -> Sample {
+    let (file, problems) = lang::surface::parser::parse(text);
+    assert!(problems.is_empty(), "{problems:?}");
+    let checked = typeck::check_file(&file);
+    assert!(checked.diagnostics.is_empty(), "{:?}", checked.diagnostics);
+    Sample { program: checked.program, name: "f".into(), sizes: sizes.to_vec(), kind: Kind::Any }
+}
+
+/// Operations of the loops that compute the value.
+fn cost(text: &str, sizes: &[i64]) -> i64 {
+    let examined =
+        examine(&sample(text, sizes), 2, Precision::Double).unwrap_or_else(|fault| panic!("{fault}"));
+    examined.answers[0].cost as i64
 }
 
 /// Normalisation keeps `detach` until D has seen it.
@@ -54,4 +64,32 @@ def f [n, m] (x : real^n) (y : real^n) (z : int) : real^n =
   [ (\\(x1 : real) -> sum [ sum [ x1 | _ < n ] | _ < 2 ]) (select (i <= 0) x[0] 0.5) | i < n ]
 ";
     agree(text, &[4, 3]);
+}
+
+/// Products of matrices, which are nests of their own, with whatever is done to them; their cost is in proportion to n m k.
+#[test]
+fn products_of_matrices() {
+    let programs = [
+        "let p = a @ b in sum p[0]",
+        "sum (flatten (a @ b))",
+        "sum (flatten (tanh (a @ b)))",
+        "let p = a @ b in p[0, 0] * p[1, 1]",
+        "sum (flatten (transpose (a @ b)))",
+        "sum (flatten ((a @ transpose a) @ a))",
+        "sum (flatten (transpose a @ a))",
+        "sum (flatten (transpose (a @ b) @ a))",
+        "sum (map (\\r -> maximum r) (a @ b))",
+        "let p = a @ b in sum (flatten [ p[i, j] * p[i, k - 1 - j] | i < n, j < k ])",
+    ];
+    for program in programs {
+        let text = format!("def f [n, m, k] (a : real^(n, m)) (b : real^(m, k)) : real = {program}\n");
+        agree(&text, &[4, 3, 5]);
+    }
+    for program in ["a @ b", "transpose (transpose b @ transpose a)", "a @ transpose (transpose b)"] {
+        let text = format!("def f [n, m, k] (a : real^(n, m)) (b : real^(m, k)) : real^(n, k) = {program}\n");
+        let sizes = [6, 7, 8];
+        agree(&text, &sizes);
+        let cost = cost(&text, &sizes);
+        assert!(cost < 16 * 6 * 7 * 8, "{program}: {cost}");
+    }
 }

@@ -169,6 +169,7 @@ impl<'a> Nest<'a> {
             Matrix { buf, at: ij.clone() }
         };
         let mut kept: HashMap<Val, Matrix> = HashMap::new();
+        let mut made = vec![];
         for (s, gone) in self.j.body.iter().zip(gone) {
             match gone {
                 None => rest.push(s.clone()),
@@ -177,6 +178,7 @@ impl<'a> Nest<'a> {
                     before.push(Stmt::Fill { buf: sums.buf, value: Operand::Real(0.0) });
                     rest.push(Stmt::Load { dst: result, buf: sums.buf, index: ij.clone() });
                     before.push(nest(p, &Product { out: sums.clone(), ..product }));
+                    made.push(sums.buf);
                     kept.insert(result, sums);
                 }
                 Some(Gone::Additions(additions)) => {
@@ -197,7 +199,7 @@ impl<'a> Nest<'a> {
                 }
             }
         }
-        if let Some((sums, out)) = self.only_stored(p, &rest) {
+        if let Some((sums, out)) = self.only_stored(p, &rest).filter(|(sums, _)| made.contains(sums)) {
             before.extend(after);
             before.retain(|s| *s != Stmt::Alloc { buf: sums });
             walk::each_mut(&mut before, &mut |s| {

@@ -82,7 +82,7 @@ fn turned(p: &mut Proc, l: &For) -> Option<Block> {
     let all = touched(l.index, &l.body);
     let apart = touched(j.index, &j.body)
         .keys()
-        .all(|b| all.get(b).is_some_and(|t| !t.written && !(t.accumulated && t.read)));
+        .all(|b| all.get(b).is_some_and(|t| !(t.written || t.accumulated && t.read)));
     if !triangle || !apart || !better(l, j) {
         return None;
     }

@@ -73,6 +73,33 @@ fn products_of_matrices_however_they_lie() {
     }
 }
 
+/// What is added is read from a matrix, as a cotangent is: it is a factor as it stands.
+#[test]
+fn products_with_a_given_matrix() {
+    let mut b = Builder::new("f");
+    let [n, m, p] = ["n", "m", "p"].map(|name| b.scalar(Int, name));
+    let w = b.array("w", Real, &[n, p], BufKind::In);
+    let right = b.array("b", Real, &[m, p], BufKind::In);
+    let x = b.array("x", Real, &[n, m], BufKind::Out);
+    b.fill(x, Operand::Real(0.0));
+    b.each("i", n, |b, i| {
+        b.each("j", p, |b, j| {
+            let w = b.load(w, &[i, j]);
+            b.each("k", m, |b, k| {
+                let y = b.load(right, &[k, j]);
+                let product = b.op(Op::FMul, &[w, y]);
+                b.accum(x, &[i, k], product);
+            });
+        });
+    });
+    let size = |n: i64| Arg::Scalar(lang::core::Lit::Int(n));
+    let args = [size(3), size(4), size(5), Arg::Array(numbers(0, 3, 5)), Arg::Array(numbers(1, 4, 5))];
+    let (before, after, q) = optimised(&b.finish(), Options::default(), &args);
+    let shown = text::print(&q);
+    assert!(agree(&before.outs, &after.outs, 0.0), "{shown}");
+    assert_eq!(products(&q.body), 1, "{shown}");
+}
+
 /// The order of additions is the program's.
 #[test]
 fn strict_products_stay_where_they_are() {
