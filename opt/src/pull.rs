@@ -2,7 +2,7 @@
 //! through its definition: (build n (λi. t))[k] = t[k/i] for 0 ≤ k < n. Where that is not evident from the loops around, it is checked.
 
 use crate::cost::{self, CHEAP};
-use lang::core::{Term, Tm, make};
+use lang::core::{Binder, Term, Tm, make};
 use lang::diag::{Failure, Site};
 use lang::name::{Supply, Var};
 use lang::prim::Prim;
@@ -155,6 +155,22 @@ impl Pull<'_> {
         }
     }
 
+    /// What a let binds, pulled, its own lets before it: let x = (let y = c in d) in b is let y = c in let x = d in b, and
+    /// let x = (let y = c in y) in b is let x = c in b.
+    fn flat(&mut self, a: &Tm, before: &mut Vec<(Binder, Tm)>) -> Tm {
+        let mut a = self.term(a);
+        while let Term::Let(y, c, d) = &*a.clone() {
+            a = match &**d {
+                Term::Var(d) if *d == y.var => c.clone(),
+                _ => {
+                    before.push((y.clone(), c.clone()));
+                    d.clone()
+                }
+            };
+        }
+        a
+    }
+
     /// (build n (λi. t))[k]
     fn element(&mut self, i: &Var, n: &Size, t: &Tm, k: Tm, site: &Site) -> Tm {
         let element = Subst::new(self.supply).term_for(i, k.clone()).term(t);
@@ -214,9 +230,11 @@ impl Mapper for Pull<'_> {
     fn lin(&mut self, t: &Lin) -> Lin {
         match &**t {
             LinTerm::CLet(x, a, b) => {
-                let a = self.term(a);
+                let mut chain = vec![];
+                let a = self.flat(a, &mut chain);
                 self.note(&x.var, &a);
-                lang::target::make::clet(x.clone(), a, self.lin(b))
+                let result = lang::target::make::clet(x.clone(), a, self.lin(b));
+                chain.into_iter().rev().fold(result, |r, (y, c)| lang::target::make::clet(y, c, r))
             }
             LinTerm::Build { index, bound, .. }
             | LinTerm::Sum { index, bound, .. }
@@ -234,17 +252,7 @@ impl Mapper for Pull<'_> {
                 let mut chain = vec![];
                 let mut t = t.clone();
                 while let Term::Let(x, a, b) = &*t.clone() {
-                    // let x = (let y = c in y) in b is let x = c in b; with more inside, let y = c in let x = d in b.
-                    let mut a = self.term(a);
-                    while let Term::Let(y, c, d) = &*a.clone() {
-                        a = match &**d {
-                            Term::Var(d) if *d == y.var => c.clone(),
-                            _ => {
-                                chain.push((y.clone(), c.clone()));
-                                d.clone()
-                            }
-                        };
-                    }
+                    let a = self.flat(a, &mut chain);
                     self.note(&x.var, &a);
                     chain.push((x.clone(), a));
                     t = b.clone();

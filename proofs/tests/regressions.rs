@@ -93,3 +93,21 @@ fn products_of_matrices() {
         assert!(cost < 16 * 6 * 7 * 8, "{program}: {cost}");
     }
 }
+
+/// Rows that are views are read through in the derivative too.
+#[test]
+fn derivatives_read_through_views() {
+    for (matrix, view) in [
+        ("real^(n, d)", "map (\\row -> [ row[d - 1 - j] | j < d ]) a"),
+        ("real^(d, n)", "transpose a"),
+        ("real^(n, d)", "[ a[i, d - 1 - j] | i < n, j < d ]"),
+    ] {
+        let text = format!(
+            "def f [n, d] (x : real^d) (a : {matrix}) : real =\n  let m = {view} in let r = m @ x in sum (r * r)\n"
+        );
+        let examined = examine(&sample(&text, &[6, 30]), 2, Precision::Double);
+        let examined = examined.unwrap_or_else(|fault| panic!("{fault}"));
+        let [value, _, reverse] = &examined.answers[..] else { unreachable!("three questions") };
+        assert!(reverse.cost < 8 * value.cost, "{view}: {} and {}", reverse.cost, value.cost);
+    }
+}
