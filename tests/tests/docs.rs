@@ -63,6 +63,12 @@ fn console(text: &str, dir: &Path) -> Result<(String, Vec<String>), String> {
     Ok((block, complaints))
 }
 
+/// Runs a program in Python, where there is one.
+fn python(text: &str, dir: &Path) -> Option<String> {
+    let ran = std::process::Command::new("python3").args(["-c", text]).current_dir(dir).output().ok()?;
+    (!ran.status.success()).then(|| format!("{text}{}", String::from_utf8_lossy(&ran.stderr)))
+}
+
 fn check(path: &Path) -> Result<(), String> {
     let name = path.file_stem().unwrap_or_default().to_string_lossy();
     let page = std::fs::read_to_string(path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -78,6 +84,7 @@ fn check(path: &Path) -> Result<(), String> {
                     blessed.replace(&format!("```console\n{text}```"), &format!("```console\n{block}```"));
                 complaints.extend(more);
             }
+            ["python"] => complaints.extend(python(&text, &dir.0)),
             // A piece of a program, other languages, formulas.
             ["ad"] | ["text"] | ["sh"] | ["rust"] | ["c"] => {}
             _ => return Err(format!("{name}: a block is marked `{info}`")),
