@@ -246,18 +246,15 @@ impl<'u, 'c> Gen<'u, 'c> {
 fn turned(block: &Block, sines: &mut HashSet<Val>, cosines: &mut HashSet<Val>) {
     for s in block {
         match s {
-            Stmt::Let { op: Op::Math(Math::Sin), args, .. } => sines.extend(args.iter().filter_map(val)),
-            Stmt::Let { op: Op::Math(Math::Cos), args, .. } => cosines.extend(args.iter().filter_map(val)),
+            Stmt::Let { op: Op::Math(Math::Sin), args, .. } => {
+                sines.extend(args.iter().filter_map(|a| a.val()))
+            }
+            Stmt::Let { op: Op::Math(Math::Cos), args, .. } => {
+                cosines.extend(args.iter().filter_map(|a| a.val()))
+            }
             Stmt::If(i) => [&i.then, &i.els].into_iter().for_each(|b| turned(b, sines, cosines)),
             _ => {}
         }
-    }
-}
-
-fn val(o: &Operand) -> Option<Val> {
-    match o {
-        Operand::Val(v) => Some(*v),
-        Operand::Real(_) | Operand::Int(_) | Operand::Bool(_) => None,
     }
 }
 

@@ -464,10 +464,7 @@ fn op_work(op: Op) -> f64 {
 }
 
 fn captures(proc: &Proc, f: &For) -> Captures {
-    let value = |o: &Operand| match o {
-        Operand::Val(v) => Some(*v),
-        Operand::Real(_) | Operand::Int(_) | Operand::Bool(_) => None,
-    };
+    let value = |o: &Operand| o.val();
     let mut defined: BTreeSet<Val> = f.carried.iter().map(|c| c.param).chain([f.index]).collect();
     let mut used: BTreeSet<Val> = f.carried.iter().filter_map(|c| value(&c.next)).collect();
     walk::each(&f.body, &mut |s| {

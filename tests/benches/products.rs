@@ -1,17 +1,13 @@
 //! Products of matrices and their gradients: adc, and by hand, at several sizes on one thread. Best times of runs that take turns, as ratios.
 
-#[path = "thread_time/mod.rs"]
-#[allow(dead_code)]
-mod thread_time;
-
 use cli::args::Engine;
 use cli::data::{Numbers, Tensor};
 use cli::embed::Function;
 use cli::entry::Ask;
 use cli::pipeline::Options;
+use cli::timing::used;
 use std::hint::black_box;
 use std::time::Duration;
-use thread_time::thread_time;
 
 const TEXT: &str = "\
 def loss [n] (a : real^(n, n)) (b : real^(n, n)) : real =
@@ -59,9 +55,9 @@ fn main() {
         let mut best = [Duration::MAX; 3];
         for _ in 0..if n < 200 { 200 } else { 10 } {
             for (run, best) in runs.iter_mut().zip(&mut best) {
-                let start = thread_time();
+                let start = used();
                 run();
-                *best = (*best).min(thread_time() - start);
+                *best = (*best).min(used() - start);
             }
         }
         let [primal, gradient, hand] = best.map(|t| t.as_secs_f64());

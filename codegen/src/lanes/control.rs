@@ -132,8 +132,10 @@ impl<'u, 'c> Lanes<'_, 'u, 'c> {
                 Stmt::Let { op: Op::Math(_), .. } => return None,
                 Stmt::Let { dst, .. } | Stmt::Load { dst, .. } => i64::from(self.varying.vals.contains(dst)),
                 Stmt::Store { .. } | Stmt::Accum { .. } | Stmt::Check { .. } => 1,
-                Stmt::Fill { .. } | Stmt::Copy { .. } | Stmt::Alloc { .. } => return None,
-                Stmt::While(_)
+                Stmt::Fill { .. }
+                | Stmt::Copy { .. }
+                | Stmt::Alloc { .. }
+                | Stmt::While(_)
                 | Stmt::Argsort { .. }
                 | Stmt::Call { .. }
                 | Stmt::Reserve { .. }

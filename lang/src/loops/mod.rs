@@ -46,6 +46,16 @@ pub enum Operand {
     Bool(bool),
 }
 
+impl Operand {
+    /// The value, if it is one and no constant.
+    pub fn val(self) -> Option<Val> {
+        match self {
+            Operand::Val(v) => Some(v),
+            Operand::Real(_) | Operand::Int(_) | Operand::Bool(_) => None,
+        }
+    }
+}
+
 /// Scalar operations. Reals are IEEE numbers of the procedure's precision (comparisons ordered: false on NaN, except FNe), ints wrap at 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Op {

@@ -188,6 +188,24 @@ pub fn all_accesses<'a>(s: &'a Stmt, f: &mut dyn FnMut(Buf, Access, Option<&'a [
     each(std::slice::from_ref(s), &mut |s| accesses(s, f));
 }
 
+/// A statement on scalars and single elements alone, without blocks.
+pub fn is_elementary(s: &Stmt) -> bool {
+    match s {
+        Stmt::Let { .. } | Stmt::Load { .. } | Stmt::Store { .. } | Stmt::Accum { .. } => true,
+        Stmt::For(_)
+        | Stmt::While(_)
+        | Stmt::If(_)
+        | Stmt::Alloc { .. }
+        | Stmt::Fill { .. }
+        | Stmt::Copy { .. }
+        | Stmt::Check { .. }
+        | Stmt::Argsort { .. }
+        | Stmt::Call { .. }
+        | Stmt::Reserve { .. }
+        | Stmt::View { .. } => false,
+    }
+}
+
 /// How often statements, blocks inside included, touch a buffer.
 pub fn touches(stmts: &[Stmt], of: Buf) -> usize {
     let mut n = 0;

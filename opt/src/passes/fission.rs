@@ -1,7 +1,7 @@
 //! A loop that adds to a buffer at its own index and elsewhere too (`z[i] += x; z[i - 1] += y`) is no vector: every iteration waits for the one before. What it
 //! adds at its own index is added by a loop of its own before it, if that takes no more than loads and a few operations.
 
-use super::Pass;
+use super::{Pass, on_body};
 use lang::loops::verify::touched;
 use lang::loops::walk::{self, Subst};
 use lang::loops::*;
@@ -16,9 +16,7 @@ pub const PASS: Pass = Pass {
     run: |p, options| {
         // The additions change places.
         if !options.strict {
-            let mut body = std::mem::take(&mut p.body);
-            block(p, &mut body);
-            p.body = body;
+            on_body(p, block);
         }
     },
 };

@@ -1,7 +1,7 @@
 //! Which parallel loops run with their index as a vector (lowering.md, "Lanes"): the outermost ones that can, unless their inner loops are
 //! the better vectors.
 
-use super::Pass;
+use super::{Pass, on_body};
 use lang::loops::lanes::{Step, Varying, step, varying};
 use lang::loops::split::questions;
 use lang::loops::walk;
@@ -14,11 +14,7 @@ pub const PASS: Pass = Pass {
     requires: &[],
     establishes: &[],
     breaks: &[],
-    run: |p, _| {
-        let mut body = std::mem::take(&mut p.body);
-        block(p, &mut body);
-        p.body = body;
-    },
+    run: |p, _| on_body(p, |p, body| block(p, body)),
 };
 
 fn block(p: &Proc, stmts: &mut Block) {

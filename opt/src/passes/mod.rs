@@ -33,7 +33,7 @@ mod triangles;
 mod twins;
 mod unread;
 
-use lang::loops::{Proc, text, verify};
+use lang::loops::{Block, Proc, text, verify};
 
 /// What the passes may do, and what is shown of them.
 #[derive(Clone, Debug, Default)]
@@ -97,6 +97,13 @@ pub static TABLE: &[Pass] = &[
     lanes::PASS,
     rows::PASS,
 ];
+
+/// Lets a pass change the body with the procedure at hand.
+fn on_body(p: &mut Proc, change: impl FnOnce(&mut Proc, &mut Block)) {
+    let mut body = std::mem::take(&mut p.body);
+    change(p, &mut body);
+    p.body = body;
+}
 
 /// The default pipeline: two rounds of fusion, since a contracted buffer lets inner loops fuse; everything is tidied before and after.
 #[rustfmt::skip]

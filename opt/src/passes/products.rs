@@ -11,7 +11,7 @@
 //! y[k, j] += a[i, k] * w[i, j]
 //! ```
 
-use super::Pass;
+use super::{Pass, on_body};
 use lang::loops::product::{Matrix, Product, Range};
 use lang::loops::verify::{Touched, touched};
 use lang::loops::walk::{self, Subst};
@@ -28,9 +28,7 @@ pub const PASS: Pass = Pass {
     run: |p, options| {
         // Additions change places.
         if !options.strict {
-            let mut body = std::mem::take(&mut p.body);
-            block(p, &mut body);
-            p.body = body;
+            on_body(p, block);
         }
     },
 };
@@ -99,23 +97,7 @@ impl<'a> Nest<'a> {
         simple &= j.extent != Operand::Val(i.index) && at_least(i.extent, FEW) && at_least(j.extent, FEW);
         // What fails or has memory of its own keeps its place.
         walk::each(&i.body, &mut |s| {
-            simple &= match s {
-                Stmt::Let { .. }
-                | Stmt::Load { .. }
-                | Stmt::Store { .. }
-                | Stmt::Accum { .. }
-                | Stmt::For(_)
-                | Stmt::If(_) => true,
-                Stmt::Alloc { .. }
-                | Stmt::Fill { .. }
-                | Stmt::Copy { .. }
-                | Stmt::While(_)
-                | Stmt::Check { .. }
-                | Stmt::Argsort { .. }
-                | Stmt::Call { .. }
-                | Stmt::Reserve { .. }
-                | Stmt::View { .. } => false,
-            }
+            simple &= walk::is_elementary(s) || matches!(s, Stmt::For(_) | Stmt::If(_));
         });
         // The extents are known outside.
         let mut inside = vec![i.index];
@@ -125,13 +107,8 @@ impl<'a> Nest<'a> {
     }
 
     fn ranges(&self, inner: Range) -> [Range; 3] {
-        [self.i, self.j]
-            .map(|l| Range { index: l.index, extent: l.extent })
-            .into_iter()
-            .chain([inner])
-            .collect::<Vec<_>>()
-            .try_into()
-            .expect("three")
+        let [i, j] = [self.i, self.j].map(|l| Range { index: l.index, extent: l.extent });
+        [i, j, inner]
     }
 
     /// Not written by the nest.

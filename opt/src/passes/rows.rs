@@ -7,7 +7,7 @@
 //! for i < n lanes { var row : real[d]; for j < d { row[j] = x[i, j] }; for c < k { for j < d { … row[j] … } } }
 //! ```
 
-use super::Pass;
+use super::{Pass, on_body};
 use lang::loops::verify::touched;
 use lang::loops::walk;
 use lang::loops::*;
@@ -19,11 +19,7 @@ pub const PASS: Pass = Pass {
     requires: &[],
     establishes: &[],
     breaks: &[],
-    run: |p, _| {
-        let mut body = std::mem::take(&mut p.body);
-        block(p, &mut body);
-        p.body = body;
-    },
+    run: |p, _| on_body(p, block),
 };
 
 fn block(p: &mut Proc, stmts: &mut Block) {

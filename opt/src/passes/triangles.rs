@@ -10,7 +10,7 @@
 //!
 //! where at(i, j) grows by one with i.
 
-use super::Pass;
+use super::{Pass, on_body};
 use lang::loops::verify::{parallel, touched};
 use lang::loops::walk::{self, Subst};
 use lang::loops::*;
@@ -26,9 +26,7 @@ pub const PASS: Pass = Pass {
     run: |p, options| {
         // Additions change places.
         if !options.strict {
-            let mut body = std::mem::take(&mut p.body);
-            block(p, &mut body);
-            p.body = body;
+            on_body(p, block);
         }
     },
 };
@@ -55,20 +53,6 @@ fn block(p: &mut Proc, stmts: &mut Block) {
 fn turned(p: &mut Proc, l: &For) -> Option<Block> {
     let at = l.body.iter().position(|s| matches!(s, Stmt::For(_)))?;
     let Stmt::For(j) = &l.body[at] else { return None };
-    let simple = |s: &Stmt| match s {
-        Stmt::Let { .. } | Stmt::Load { .. } | Stmt::Store { .. } | Stmt::Accum { .. } => true,
-        Stmt::For(_)
-        | Stmt::While(_)
-        | Stmt::If(_)
-        | Stmt::Alloc { .. }
-        | Stmt::Fill { .. }
-        | Stmt::Copy { .. }
-        | Stmt::Check { .. }
-        | Stmt::Argsort { .. }
-        | Stmt::Call { .. }
-        | Stmt::Reserve { .. }
-        | Stmt::View { .. } => false,
-    };
     let triangle = l.parallel == Parallel::Yes
         && j.parallel == Parallel::Yes
         && !l.down
@@ -76,8 +60,8 @@ fn turned(p: &mut Proc, l: &For) -> Option<Block> {
         && j.extent == Operand::Val(l.index)
         && j.carried.is_empty()
         && !matches!(l.extent, Operand::Int(n) if n <= SMALL)
-        && l.body.iter().enumerate().all(|(k, s)| k == at || simple(s))
-        && j.body.iter().all(|s| simple(s) && !matches!(s, Stmt::Store { .. }));
+        && l.body.iter().enumerate().all(|(k, s)| k == at || walk::is_elementary(s))
+        && j.body.iter().all(|s| walk::is_elementary(s) && !matches!(s, Stmt::Store { .. }));
     // The inner loop only adds, to what nothing else of the nest reads or writes, and reads what nothing of it changes.
     let all = touched(l.index, &l.body);
     let apart = touched(j.index, &j.body)

@@ -1,7 +1,7 @@
 //! Writes to a local buffer after which nobody reads it, or, in a loop that touches it only at its own index, nobody what the iteration wrote. They are
 //! there where a cotangent is put down for whoever comes next, and nobody does.
 
-use super::{Fact, Pass};
+use super::{Fact, Pass, on_body};
 use lang::loops::verify::touched;
 use lang::loops::walk::{self, Access};
 use lang::loops::*;
@@ -12,11 +12,7 @@ pub const PASS: Pass = Pass {
     requires: &[],
     establishes: &[],
     breaks: &[Fact::Live],
-    run: |p, _| {
-        let mut body = std::mem::take(&mut p.body);
-        block(p, &mut body);
-        p.body = body;
-    },
+    run: |p, _| on_body(p, |p, body| block(p, body)),
 };
 
 fn block(p: &Proc, stmts: &mut Block) {
