@@ -10,6 +10,7 @@
 //! | [`items`] | a file's text, item by item
 //! | [`session`], [`queries`] | what is known of the files, kept up to date by salsa
 //! | [`modules`] | where imports lead; the standard library
+//! | [`memory`] | the memory of a compiler process
 //! | [`timing`] | where the time goes
 //! | [`cache`] | where compiled code is kept
 //! | [`embed`] | the way from text to code for Rust programs
@@ -27,6 +28,7 @@ pub mod explain;
 pub mod gradbench;
 pub mod guard;
 pub mod items;
+pub mod memory;
 pub mod modules;
 pub mod pipeline;
 pub mod queries;

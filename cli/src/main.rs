@@ -1,9 +1,9 @@
 //! The binary `adc`.
 
-/// The compiler makes many small things that live for a short time. (Programs it compiles use the C library's memory.)
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: cli::memory::Allocator = cli::memory::Allocator;
 
 fn main() -> std::process::ExitCode {
+    cli::memory::keep_for_a_second();
     cli::main()
 }

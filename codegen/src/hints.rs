@@ -66,10 +66,16 @@ pub(crate) fn attach(cx: &Context, back_edge: InstructionValue, wishes: &[(&str,
 
 /// Once per process: the remainder of a vectorised loop is done in short vectors before single elements, also where
 /// LLVM's default finds it not worth while (it pays for rows of some tens of elements). And no scheduling after registers are given out: on processors
-/// that reorder instructions themselves nothing was seen of it, and its time grows with the square of a block's length.
+/// that reorder instructions themselves nothing was seen of it, and its time grows with the square of a block's length. Nor are values that
+/// registers have no room for put into one place after another, which takes as long.
 pub(crate) fn set_up() {
-    let args =
-        [c"adc", c"-epilogue-vectorization-minimum-VF=2", c"-post-RA-scheduler=false"].map(|a| a.as_ptr());
+    let args = [
+        c"adc",
+        c"-epilogue-vectorization-minimum-VF=2",
+        c"-post-RA-scheduler=false",
+        c"-no-stack-slot-sharing",
+    ]
+    .map(|a| a.as_ptr());
     // SAFETY: called once, before anything is compiled (see Cpu::host).
     unsafe { LLVMParseCommandLineOptions(args.len() as i32, args.as_ptr(), null_mut()) }
 }

@@ -4,10 +4,79 @@
 //! never captures. Whoever copies a term into another definition, or duplicates one, renames its binders
 //! ([`crate::walk::refresh`]) from the receiving definition's [`Supply`].
 
+use std::borrow::Borrow;
 use std::fmt;
-use std::sync::Arc;
+use std::hash::{Hash, Hasher};
+use std::ops::Deref;
+use symbol_table::GlobalSymbol;
 
-pub type Name = Arc<str>;
+/// A name: its number in a table of all names of the process, so that it takes four bytes, is copied without counting and compared at once.
+/// Order and hash are those of the text, so that nothing depends on which name was met first.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Name(GlobalSymbol);
+
+impl Name {
+    pub fn as_str(&self) -> &'static str {
+        self.0.as_str()
+    }
+}
+
+impl Deref for Name {
+    type Target = str;
+    fn deref(&self) -> &str {
+        self.as_str()
+    }
+}
+impl Borrow<str> for Name {
+    fn borrow(&self) -> &str {
+        self
+    }
+}
+impl AsRef<str> for Name {
+    fn as_ref(&self) -> &str {
+        self
+    }
+}
+impl From<&str> for Name {
+    fn from(text: &str) -> Name {
+        Name(text.into())
+    }
+}
+impl From<String> for Name {
+    fn from(text: String) -> Name {
+        Name(text.into())
+    }
+}
+impl From<&String> for Name {
+    fn from(text: &String) -> Name {
+        Name(text.into())
+    }
+}
+impl PartialOrd for Name {
+    fn partial_cmp(&self, other: &Name) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Name {
+    fn cmp(&self, other: &Name) -> std::cmp::Ordering {
+        if self.0 == other.0 { std::cmp::Ordering::Equal } else { self.as_str().cmp(other) }
+    }
+}
+impl Hash for Name {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state)
+    }
+}
+impl fmt::Debug for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.as_str().fmt(f)
+    }
+}
+impl fmt::Display for Name {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self)
+    }
+}
 
 /// A variable: equality, order and hash are those of `id`.
 #[derive(Clone)]
@@ -32,8 +101,8 @@ impl Ord for Var {
         self.id.cmp(&other.id)
     }
 }
-impl std::hash::Hash for Var {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+impl Hash for Var {
+    fn hash<H: Hasher>(&self, state: &mut H) {
         self.id.hash(state)
     }
 }

@@ -5,12 +5,13 @@ use crate::name::Var;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::fmt;
+use std::sync::Arc;
 
 /// Σ coefficient · (product of variables); a monomial is its sorted list of variables (with repeats),
 /// the constant is the empty monomial. No coefficient is 0.
 #[derive(Clone, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct Size {
-    pub terms: BTreeMap<Vec<Var>, i64>,
+    pub terms: Arc<BTreeMap<Vec<Var>, i64>>,
 }
 
 impl Size {
@@ -20,11 +21,16 @@ impl Size {
     pub const MOST_FACTORS: usize = 64;
 
     pub fn constant(k: i64) -> Size {
-        Size { terms: if k == 0 { BTreeMap::new() } else { BTreeMap::from([(vec![], k)]) } }
+        Size::term(vec![], k)
     }
 
     pub fn var(v: Var) -> Size {
-        Size { terms: BTreeMap::from([(vec![v], 1)]) }
+        Size::term(vec![v], 1)
+    }
+
+    /// c · m, the variables of m in order.
+    pub fn term(m: Vec<Var>, c: i64) -> Size {
+        if c == 0 { Size::default() } else { Size { terms: Arc::new(BTreeMap::from([(m, c)])) } }
     }
 
     /// The value if no variable occurs.
@@ -51,7 +57,7 @@ impl Size {
     /// None where the sum is too large.
     pub fn checked_add(&self, other: &Size) -> Option<Size> {
         let mut sum = self.clone();
-        for (m, c) in &other.terms {
+        for (m, c) in other.terms.iter() {
             sum.add_term(m.clone(), *c)?;
         }
         Some(sum)
@@ -60,8 +66,8 @@ impl Size {
     /// None where the product is too large.
     pub fn checked_mul(&self, other: &Size) -> Option<Size> {
         let mut sum = Size::constant(0);
-        for (m, c) in &self.terms {
-            for (n, d) in &other.terms {
+        for (m, c) in self.terms.iter() {
+            for (n, d) in other.terms.iter() {
                 if m.len() + n.len() > Size::MOST_FACTORS {
                     return None;
                 }
@@ -75,7 +81,7 @@ impl Size {
 
     /// Adds c · m; None where that is too large.
     fn add_term(&mut self, m: Vec<Var>, c: i64) -> Option<()> {
-        match self.terms.entry(m) {
+        match Arc::make_mut(&mut self.terms).entry(m) {
             Entry::Vacant(slot) if c != 0 => {
                 slot.insert(c);
             }
@@ -95,7 +101,7 @@ impl Size {
     /// Simultaneous substitution of sizes for variables; None where the result is too large.
     pub fn subst(&self, lookup: &dyn Fn(&Var) -> Option<Size>) -> Option<Size> {
         let mut sum = Size::constant(0);
-        for (m, c) in &self.terms {
+        for (m, c) in self.terms.iter() {
             let mut product = Size::constant(*c);
             for v in m {
                 let factor = lookup(v).unwrap_or_else(|| Size::var(v.clone()));
@@ -109,7 +115,7 @@ impl Size {
     /// The value under an assignment; None where a variable is unassigned or the value leaves 64 bits.
     pub fn eval(&self, lookup: &dyn Fn(&Var) -> Option<i64>) -> Option<i64> {
         let mut sum = 0i64;
-        for (m, c) in &self.terms {
+        for (m, c) in self.terms.iter() {
             let mut product = *c;
             for v in m {
                 product = product.checked_mul(lookup(v)?)?;

@@ -191,8 +191,8 @@ impl Pull<'_> {
     fn least(&self, e: &Size) -> Option<Size> {
         let last = |v: &Var| self.ranges.get(v)?.checked_add(&Size::constant(-1));
         let mut sum = Size::constant(0);
-        for (m, c) in &e.terms {
-            let term = Size { terms: [(m.clone(), *c)].into() };
+        for (m, c) in e.terms.iter() {
+            let term = Size::term(m.clone(), *c);
             let falls = *c < 0 && m.iter().any(|v| self.ranges.contains_key(v));
             if falls && !m.iter().all(|v| self.natural(v)) {
                 return None;

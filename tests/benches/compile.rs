@@ -15,7 +15,7 @@ use tests::generated;
 
 /// As in the binary `adc`.
 #[global_allocator]
-static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+static ALLOCATOR: cli::memory::Allocator = cli::memory::Allocator;
 
 const TYPICAL: &str = "\
 -- A nonlinear least-squares fit with two kinds of features and a robust loss.
@@ -85,10 +85,8 @@ fn total(laps: &Laps) -> Duration {
 
 /// One program at several sizes; the last two sizes differ by a factor of ten.
 fn growth(title: &str, sizes: &[usize], program: impl Fn(usize) -> String) {
-    let columns: Vec<(String, Laps)> = sizes
-        .iter()
-        .map(|n| (n.to_string(), best(if *n < 500 { 5 } else { 2 }, &program(*n), "f", &Ask::Grad(vec![0]))))
-        .collect();
+    let columns: Vec<(String, Laps)> =
+        sizes.iter().map(|n| (n.to_string(), best(5, &program(*n), "f", &Ask::Grad(vec![0])))).collect();
     table(title, &columns);
     let [.., (_, small), (_, large)] = &columns[..] else { return };
     let ratio = |a: Duration, b: Duration| a.as_secs_f64() / b.as_secs_f64().max(1e-9);
@@ -154,6 +152,7 @@ fn command(args: &[&str], cache: &str) -> Duration {
 }
 
 fn main() {
+    cli::memory::keep_for_a_second();
     cli::timing::switch_on();
     let wanted: Vec<String> = std::env::args().skip(1).filter(|a| !a.starts_with("--")).collect();
     let chosen = |name: &str| wanted.is_empty() || wanted.iter().any(|w| name.contains(w.as_str()));

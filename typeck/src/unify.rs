@@ -215,8 +215,7 @@ impl Metas {
             _ => None,
         });
         if let Some((v, c)) = lone {
-            let mut rest = d;
-            rest.terms.remove(&vec![v.clone()]);
+            let rest = d.checked_add(&Size::term(vec![v.clone()], -c)).ok_or(Clash::Overflow)?;
             let solution = if c == 1 { rest.checked_neg().ok_or(Clash::Overflow)? } else { rest };
             if let Some(k) = solution.as_constant()
                 && k < 0

@@ -292,25 +292,36 @@ fn bodies<'t>(expr: P<'t, Expr>, bound: P<'t, Expr>, patterns: &Patterns<'t>) ->
     let ascribed = choice((patterns.typed.clone(), bare))
         .then(param.clone().repeated().collect::<Vec<Param>>())
         .then(sym(Sym::Colon).ignore_then(patterns.ty.clone()).or_not());
-    let let_ = key(Sym::Let)
-        .ignore_then(ascribed)
+    let binding = (key(Sym::Let).map_with(|(), e| e.span()))
+        .then(ascribed)
         .then_ignore(sym(Sym::Equals))
         .then(expr.clone())
         .then_ignore(sym(Sym::In))
-        .then(expr.clone())
-        .map(|((((mut p, params), ty), e), body)| {
+        .map(|((start, ((mut p, params), ty)), e): ((Span, _), Expr)| {
             let span = e.span;
-            let e = if params.is_empty() {
+            if params.is_empty() {
                 p.ty = p.ty.or(ty);
-                e
-            } else {
-                let e = match ty {
-                    Some(t) => at(ExprKind::As(boxed(e), t), span),
-                    None => e,
-                };
-                at(ExprKind::Lam(params, boxed(e)), span)
+                return (start, p, e);
+            }
+            let e = match ty {
+                Some(t) => at(ExprKind::As(boxed(e), t), span),
+                None => e,
             };
-            ExprKind::Let(Box::new(p), boxed(e), boxed(body))
+            (start, p, at(ExprKind::Lam(params, boxed(e)), span))
+        })
+        .boxed();
+    // A chain of lets is one form: its length costs no stack. What follows the last `in` is no `let`, so that a mistake in one is met once.
+    let let_ = binding
+        .repeated()
+        .at_least(1)
+        .collect::<Vec<_>>()
+        .then(sym(Sym::Let).not().ignore_then(expr.clone()))
+        .map(|(bindings, body)| {
+            let chain = bindings.into_iter().rfold(body, |body, (start, p, e)| {
+                let span = start.to(body.span);
+                at(ExprKind::Let(Box::new(p), boxed(e), boxed(body)), span)
+            });
+            chain.node
         });
 
     let if_ = key(Sym::If)
@@ -354,9 +365,18 @@ fn bodies<'t>(expr: P<'t, Expr>, bound: P<'t, Expr>, patterns: &Patterns<'t>) ->
         .then(expr.clone())
         .map(|((index, n), body)| ExprKind::Suml { index, bound: boxed(n), body: boxed(body) });
 
-    choice((lambda, let_, if_, match_, case, loops(expr, bound, patterns), suml))
-        .map_with(|x, e| at(x, e.span()))
-        .boxed()
+    // Each in a frame of its own: together they would take more stack than there is between two of chumsky's looks at what is left of it.
+    choice((
+        lambda.boxed(),
+        let_.boxed(),
+        if_.boxed(),
+        match_.boxed(),
+        case.boxed(),
+        loops(expr, bound, patterns),
+        suml.boxed(),
+    ))
+    .map_with(|x, e| at(x, e.span()))
+    .boxed()
 }
 
 /// loop p = e for i < n do e | … collect e;  loop p = e while c do e;  loop_up and loop_down z = e for i < n do e

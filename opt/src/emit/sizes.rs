@@ -76,7 +76,7 @@ impl Checks<'_> {
 
     fn size(&mut self, n: &Size, ints: &HashMap<Var, Val>) -> Operand {
         let mut sum = Operand::Int(0);
-        for (m, c) in &n.terms {
+        for (m, c) in n.terms.iter() {
             let mut product = Operand::Int(*c);
             for v in m.iter().filter_map(|v| ints.get(v)) {
                 product = self.op(Op::IMul, &[product, Operand::Val(*v)], Scalar::Int);

@@ -88,82 +88,14 @@ impl Normaliser<'_> {
                 let c = c.reify()?;
                 self.lin_if(c, |n| n.lin(a, env), |n| n.lin(b, env))
             }
-            LinTerm::Build { index, bound, body } => {
-                let bound = self.size(bound, env)?;
-                // build n (λi. f(onehot_k(v)[i])) is onehot_k(f(v)) at i = k.
-                if let Some(k) = sifted(index, body, env) {
-                    let mut inner = env.clone();
-                    inner.vars.insert(index.clone(), self.int_value(&k));
-                    let lv = self.lin(body, &inner)?;
-                    return Ok(LV::OneHot(bound, k, Rc::new(lv)));
-                }
-                let i = self.index(index);
-                self.bounds.insert(i.clone(), bound.clone());
-                let mut inner = env.clone();
-                inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
-                let (lv, items) = self.region(|n| n.lin(body, &inner))?;
-                if lv.is_zero() {
-                    return Ok(LV::Zero(LType::array(bound, lv.ty())));
-                }
-                if items.is_empty() && !self.mentions(&lv, &i) {
-                    return Ok(LV::Rep(bound, Rc::new(lv)));
-                }
-                let ty = LType::array(bound.clone(), lv.ty());
-                let body = wrap_lin(items, self.reify_lin(&lv));
-                Ok(LV::Term(make::build(i, bound, body), ty))
-            }
+            LinTerm::Build { index, bound, body } => self.lin_build(index, bound, body, env),
             LinTerm::Index(t, i) => {
                 let lv = self.lin(t, env)?;
                 let i = self.term(i, env, "i")?;
-                Ok(match lv {
-                    LV::Rep(_, v) => (*v).clone(),
-                    LV::Zero(LType::Array(_, t)) => LV::Zero((*t).clone()),
-                    // onehot_k(v)[i] is v where i = k
-                    LV::OneHot(_, k, v) => {
-                        let i = i.reify()?;
-                        if i == k {
-                            return Ok((*v).clone());
-                        }
-                        let same = self.bind(prim(Prim::IEq, [i, k]), &Type::Bool, "same");
-                        let zero = LV::Zero(v.ty());
-                        return self.lin_if(same.reify()?, |_| Ok((*v).clone()), |_| Ok(zero));
-                    }
-                    other => {
-                        let LType::Array(n, elem) = other.ty() else {
-                            unreachable!("compiler bug: index into a linear value that is no array")
-                        };
-                        self.check_linear(&i, &n)?;
-                        let a = self.share(other, "z");
-                        LV::Term(make::index(self.reify_lin(&a), i.reify()?), (*elem).clone())
-                    }
-                })
+                self.lin_index(lv, i)
             }
-            LinTerm::OneHot { bound, index, term } => {
-                let bound = self.size(bound, env)?;
-                let lv = self.lin(term, env)?;
-                let ty = LType::array(bound.clone(), lv.ty());
-                if lv.is_zero() {
-                    return Ok(LV::Zero(ty));
-                }
-                let i = self.term(index, env, "i")?;
-                self.check_linear(&i, &bound)?;
-                Ok(LV::OneHot(bound, i.reify()?, Rc::new(lv)))
-            }
-            LinTerm::Sum { index, bound, body } => {
-                let bound = self.size(bound, env)?;
-                // Σ_i f(onehot_k(v)[i]) is f(v) at i = k, f being linear.
-                if let Some(k) = sifted(index, body, env) {
-                    let mut inner = env.clone();
-                    inner.vars.insert(index.clone(), self.int_value(&k));
-                    return self.lin(body, &inner);
-                }
-                let i = self.index(index);
-                self.bounds.insert(i.clone(), bound.clone());
-                let mut inner = env.clone();
-                inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
-                let (lv, items) = self.region(|n| n.lin(body, &inner))?;
-                self.lin_sum(i, bound, lv, items)
-            }
+            LinTerm::OneHot { bound, index, term } => self.lin_onehot(bound, index, term, env),
+            LinTerm::Sum { index, bound, body } => self.lin_reduced(index, bound, body, env),
             LinTerm::Loop { direction, state, init, index, bound, body } => {
                 self.lin_loop(*direction, state, init, index, bound, body, env)
             }
@@ -174,6 +106,88 @@ impl Normaliser<'_> {
                 Err(Error::unsupported("the derivative of a sum type"))
             }
         }
+    }
+
+    /// build n (λi. t)
+    fn lin_build(&mut self, index: &Var, bound: &Size, body: &Lin, env: &Env) -> Result<LV, Error> {
+        let bound = self.size(bound, env)?;
+        // build n (λi. f(onehot_k(v)[i])) is onehot_k(f(v)) at i = k.
+        if let Some(k) = sifted(index, body, env) {
+            let mut inner = env.clone();
+            inner.vars.insert(index.clone(), self.int_value(&k));
+            let lv = self.lin(body, &inner)?;
+            return Ok(LV::OneHot(bound, k, Rc::new(lv)));
+        }
+        let i = self.index(index);
+        self.bounds.insert(i.clone(), bound.clone());
+        let mut inner = env.clone();
+        inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
+        let (lv, items) = self.region(|n| n.lin(body, &inner))?;
+        if lv.is_zero() {
+            return Ok(LV::Zero(LType::array(bound, lv.ty())));
+        }
+        if items.is_empty() && !self.mentions(&lv, &i) {
+            return Ok(LV::Rep(bound, Rc::new(lv)));
+        }
+        let ty = LType::array(bound.clone(), lv.ty());
+        let body = wrap_lin(items, self.reify_lin(&lv));
+        Ok(LV::Term(make::build(i, bound, body), ty))
+    }
+
+    /// t[i]
+    fn lin_index(&mut self, lv: LV, i: V) -> Result<LV, Error> {
+        Ok(match lv {
+            LV::Rep(_, v) => (*v).clone(),
+            LV::Zero(LType::Array(_, t)) => LV::Zero((*t).clone()),
+            // onehot_k(v)[i] is v where i = k
+            LV::OneHot(_, k, v) => {
+                let i = i.reify()?;
+                if i == k {
+                    return Ok((*v).clone());
+                }
+                let same = self.bind(prim(Prim::IEq, [i, k]), &Type::Bool, "same");
+                let zero = LV::Zero(v.ty());
+                return self.lin_if(same.reify()?, |_| Ok((*v).clone()), |_| Ok(zero));
+            }
+            other => {
+                let LType::Array(n, elem) = other.ty() else {
+                    unreachable!("compiler bug: index into a linear value that is no array")
+                };
+                self.check_linear(&i, &n)?;
+                let a = self.share(other, "z");
+                LV::Term(make::index(self.reify_lin(&a), i.reify()?), (*elem).clone())
+            }
+        })
+    }
+
+    /// onehot_i(t)
+    fn lin_onehot(&mut self, bound: &Size, index: &Tm, term: &Lin, env: &Env) -> Result<LV, Error> {
+        let bound = self.size(bound, env)?;
+        let lv = self.lin(term, env)?;
+        let ty = LType::array(bound.clone(), lv.ty());
+        if lv.is_zero() {
+            return Ok(LV::Zero(ty));
+        }
+        let i = self.term(index, env, "i")?;
+        self.check_linear(&i, &bound)?;
+        Ok(LV::OneHot(bound, i.reify()?, Rc::new(lv)))
+    }
+
+    /// Σ_{i<n} t
+    fn lin_reduced(&mut self, index: &Var, bound: &Size, body: &Lin, env: &Env) -> Result<LV, Error> {
+        let bound = self.size(bound, env)?;
+        // Σ_i f(onehot_k(v)[i]) is f(v) at i = k, f being linear.
+        if let Some(k) = sifted(index, body, env) {
+            let mut inner = env.clone();
+            inner.vars.insert(index.clone(), self.int_value(&k));
+            return self.lin(body, &inner);
+        }
+        let i = self.index(index);
+        self.bounds.insert(i.clone(), bound.clone());
+        let mut inner = env.clone();
+        inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
+        let (lv, items) = self.region(|n| n.lin(body, &inner))?;
+        self.lin_sum(i, bound, lv, items)
     }
 
     /// The index of a linear term, whose primal may have been dropped with its check.

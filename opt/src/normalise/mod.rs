@@ -10,6 +10,7 @@
 //! known sizes are applied too ([`unroll`]).
 
 mod abstraction;
+mod arrays;
 mod beside;
 mod called_map;
 mod calls;
