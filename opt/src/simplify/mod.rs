@@ -52,7 +52,7 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Options {
-        Options { level: Level::Default, piece: 200, nodes: 300, nodes_per_operation: 12, iterations: 8 }
+        Options { level: Level::Default, piece: 100, nodes: 300, nodes_per_operation: 12, iterations: 8 }
     }
 }
 
