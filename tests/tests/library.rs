@@ -199,3 +199,22 @@ def both (x : real) : (real, {a : real, b : int}) = (x, {a = 2 * x, b = 3})
         "int64_t both(double x, double *out0, double *out1_a, int64_t *out1_b, AdcFailure *failure);"
     );
 }
+
+/// Ten times the lets: at most twelve times the code, their gradient's.
+#[test]
+fn code_grows_with_the_program() {
+    let dir = Scratch::new("library-growth").unwrap();
+    let object = |lets: usize| {
+        let text = tests::generated::chain_of_lets(lets) + "\ndef slope (x : real) : real = grad f x\n";
+        dir.write("f.ad", text.as_bytes()).unwrap();
+        let ran = tests::run(ADC, &dir.0, &["build", "f.ad", "--emit", "obj", "-o", "out"]);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        std::fs::metadata(dir.0.join("out/f.o")).unwrap().len()
+    };
+    // The rest of the object is the same in all.
+    let [ten, hundred, thousand] = [10, 100, 1000].map(object);
+    let (small, large) = (hundred - ten, thousand - hundred);
+    assert!(large <= 12 * small, "{small} bytes, then {large}");
+    // Nor is it less: the derivative of each let is there.
+    assert!(large >= 8 * small, "{small} bytes, then {large}");
+}
