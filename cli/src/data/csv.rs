@@ -4,8 +4,12 @@
 #[derive(Clone, PartialEq, Debug)]
 pub struct Table {
     pub header: Vec<String>,
-    pub columns: Vec<Vec<f64>>,
+    pub columns: Vec<Column>,
+    pub rows: usize,
 }
+
+/// Its numbers, or what is wrong with the first field that is none: a column of text does no harm where others are asked for.
+pub type Column = Result<Vec<f64>, String>;
 
 /// The table in a text; the message says what is wrong with it and in which line. A first line that is all numbers is
 /// data, and the columns are then named 0, 1, ….
@@ -30,18 +34,24 @@ pub fn read(text: &str) -> Result<Table, String> {
                 true => (0..record.len()).map(|i| i.to_string()).collect(),
                 false => names.collect(),
             };
-            Table { columns: vec![vec![]; names.len()], header: names }
+            Table { columns: vec![Ok(vec![]); names.len()], header: names, rows: 0 }
         });
         if first && record.iter().any(|f| number(f).is_none()) {
             continue;
         }
+        table.rows += 1;
         for ((column, field), name) in table.columns.iter_mut().zip(record.iter()).zip(&table.header) {
+            let Ok(numbers) = column else { continue };
             match number(field) {
-                Some(x) => column.push(x),
-                None if field.is_empty() => {
-                    return Err(format!("line {line}, column `{name}`: nothing is there"));
+                Some(x) => numbers.push(x),
+                None => {
+                    let what = if field.is_empty() {
+                        "nothing is there".into()
+                    } else {
+                        format!("`{field}` is not a number")
+                    };
+                    *column = Err(format!("line {line}, column `{name}`: {what}"));
                 }
-                None => return Err(format!("line {line}, column `{name}`: `{field}` is not a number")),
             }
         }
     }
@@ -64,7 +74,7 @@ impl Table {
         for name in names {
             columns.push(self.columns[self.find(name)?].clone());
         }
-        Ok(Table { header: names.iter().map(|n| n.to_string()).collect(), columns })
+        Ok(Table { header: names.iter().map(|n| n.to_string()).collect(), columns, rows: self.rows })
     }
 
     /// The column of that name.
@@ -76,10 +86,6 @@ impl Table {
             (None, _) => Err(format!("there is no column `{name}`; there are: {}", self.header.join(", "))),
         }
     }
-
-    pub fn rows(&self) -> usize {
-        self.columns.first().map_or(0, Vec::len)
-    }
 }
 
 #[cfg(test)]
@@ -89,24 +95,30 @@ mod tests {
     #[test]
     fn header_columns_and_selection() {
         let table = read("a,b,label\n1,2.5,true\n-3e2,inf,false\n").unwrap();
-        assert_eq!(table.columns, [vec![1.0, -300.0], vec![2.5, f64::INFINITY], vec![1.0, 0.0]]);
-        assert_eq!(table.select(&["label", "a"]).unwrap().columns, [vec![1.0, 0.0], vec![1.0, -300.0]]);
+        assert_eq!(table.columns, [vec![1.0, -300.0], vec![2.5, f64::INFINITY], vec![1.0, 0.0]].map(Ok));
+        assert_eq!(
+            table.select(&["label", "a"]).unwrap().columns,
+            [vec![1.0, 0.0], vec![1.0, -300.0]].map(Ok)
+        );
         assert!(table.select(&["c"]).unwrap_err().contains("a, b, label"));
-        assert_eq!(read("1,2\n3,4\n").unwrap().columns, [[1.0, 3.0], [2.0, 4.0]]);
+        assert_eq!(read("1,2\n3,4\n").unwrap().columns, [vec![1.0, 3.0], vec![2.0, 4.0]].map(Ok));
     }
 
     #[test]
     fn columns_that_share_a_name_cannot_be_named() {
         let table = read("a,b,a\n1,2,3\n").unwrap();
         assert_eq!(table.select(&["a"]).unwrap_err(), "there are two columns `a`");
-        assert_eq!(table.select(&["b"]).unwrap().columns, [[2.0]]);
+        assert_eq!(table.select(&["b"]).unwrap().columns, [Ok(vec![2.0])]);
     }
 
     #[test]
     fn faults_name_the_line() {
-        assert!(read("a,b\n1,\n").unwrap_err().contains("line 2, column `b`: nothing is there"));
+        let second = |text: &str| read(text).unwrap().columns[1].clone().unwrap_err();
+        assert_eq!(second("a,b\n1,\n"), "line 2, column `b`: nothing is there");
+        assert_eq!(second("a,b\n1,2\n3,x\n4,y\n"), "line 3, column `b`: `x` is not a number");
+        let table = read("a,b\n1,2\n3,x\n").unwrap();
+        assert_eq!((table.rows, &table.columns[0]), (2, &Ok(vec![1.0, 3.0])));
         assert!(read("a,b\n1,2\n3\n").unwrap_err().contains("line 3 has 1 field,"));
-        assert!(read("a,b\n1,2\n3,x\n").unwrap_err().contains("line 3, column `b`: `x`"));
         assert!(read("").unwrap_err().contains("empty"));
     }
 }

@@ -142,11 +142,15 @@ pub fn load(file: &str, name: &str) -> Result<Given, Stop> {
                 Some(names) => table.select(&names.split(',').map(str::trim).collect::<Vec<_>>()),
                 None => Ok(table),
             });
+            let said = |fault: &String| format!("{}: {fault}", path.display());
             match table {
-                Ok(table) => Ok(Given::Table(table)),
-                Err(fault) => {
-                    Err(Diagnostic::new(codes::BAD_CSV, format!("{}: {fault}", path.display())).into())
+                Ok(mut table) => {
+                    for fault in table.columns.iter_mut().filter_map(|column| column.as_mut().err()) {
+                        *fault = said(fault);
+                    }
+                    Ok(Given::Table(table))
                 }
+                Err(fault) => Err(Diagnostic::new(codes::BAD_CSV, said(&fault)).into()),
             }
         }
         Some(_) | None => {

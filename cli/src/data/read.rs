@@ -336,9 +336,9 @@ impl Reader<'_> {
     /// A matrix by rows; one column as a vector; records or tuples by columns, as an array of them or of arrays.
     fn table(&mut self, table: &Table, out: &mut Vec<Tensor>) -> Result<(), Diagnostic> {
         let columns = table.columns.len();
-        let shape = format!("the table given has {} rows and {columns} columns", table.rows());
+        let shape = format!("the table given has {} rows and {columns} columns", table.rows);
         let (rows_said, columns_said) = (
-            format!("the table given has {} rows", table.rows()),
+            format!("the table given has {} rows", table.rows),
             format!("the table given has {columns} columns"),
         );
         match self.whole {
@@ -347,26 +347,29 @@ impl Reader<'_> {
                     let Layout::Scalar(scalar) = **inner else {
                         return Err(self.wrong(codes::WRONG_TYPE, "a table has two dimensions".into()));
                     };
-                    self.fit(n, table.rows(), &rows_said)?;
+                    self.fit(n, table.rows, &rows_said)?;
                     self.fit(d, columns, &columns_said)?;
-                    let rows = (0..table.rows()).flat_map(|i| table.columns.iter().map(move |c| c[i]));
+                    let columns =
+                        (0..columns).map(|k| self.numbers(table, k)).collect::<Result<Vec<_>, _>>()?;
+                    let rows = (0..table.rows).flat_map(|i| columns.iter().map(move |c| c[i]));
                     let data = self.column("the table", scalar, &rows.collect::<Vec<f64>>())?;
-                    out.push(Tensor { shape: vec![table.rows(), columns], data });
+                    out.push(Tensor { shape: vec![table.rows, columns.len()], data });
                 }
                 Layout::Scalar(scalar) => {
-                    let [column] = &table.columns[..] else {
+                    if columns != 1 {
                         return Err(self.wrong(codes::WRONG_SHAPE, shape));
-                    };
-                    self.fit(n, column.len(), &rows_said)?;
-                    let data = self.column(&table.header[0], *scalar, column)?;
-                    out.push(Tensor { shape: vec![column.len()], data });
+                    }
+                    self.fit(n, table.rows, &rows_said)?;
+                    let data = self.column(&table.header[0], *scalar, self.numbers(table, 0)?)?;
+                    out.push(Tensor { shape: vec![table.rows], data });
                 }
                 Layout::Sum(_) => return Err(self.wrong(codes::WRONG_TYPE, shape)),
                 Layout::Record(_) | Layout::Tuple(_) => {
                     for (column, scalar) in self.columns(element, table)? {
-                        self.fit(n, table.rows(), &rows_said)?;
-                        let data = self.column(&table.header[column], scalar, &table.columns[column])?;
-                        out.push(Tensor { shape: vec![table.rows()], data });
+                        self.fit(n, table.rows, &rows_said)?;
+                        let data =
+                            self.column(&table.header[column], scalar, self.numbers(table, column)?)?;
+                        out.push(Tensor { shape: vec![table.rows], data });
                     }
                 }
             },
@@ -374,16 +377,21 @@ impl Reader<'_> {
                 for (column, scalar) in self.columns(self.whole, table)? {
                     for part in self.whole.parts() {
                         if let Layout::Array(n, _) = part {
-                            self.fit(n, table.rows(), &rows_said)?;
+                            self.fit(n, table.rows, &rows_said)?;
                         }
                     }
-                    let data = self.column(&table.header[column], scalar, &table.columns[column])?;
-                    out.push(Tensor { shape: vec![table.rows()], data });
+                    let data = self.column(&table.header[column], scalar, self.numbers(table, column)?)?;
+                    out.push(Tensor { shape: vec![table.rows], data });
                 }
             }
             Layout::Scalar(_) | Layout::Sum(_) => return Err(self.wrong(codes::WRONG_TYPE, shape)),
         }
         Ok(())
+    }
+
+    /// A column of a table, which must be one of numbers.
+    fn numbers<'t>(&self, table: &'t Table, column: usize) -> Result<&'t [f64], Diagnostic> {
+        table.columns[column].as_deref().map_err(|what| Diagnostic::new(codes::BAD_CSV, what.clone()))
     }
 
     /// The table's column for each part: by header name for a record, by position for a tuple.

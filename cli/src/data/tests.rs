@@ -113,7 +113,8 @@ fn tables_become_matrices_vectors_and_records() {
     let (n, m) = vars();
     let table = Table {
         header: vec!["a".into(), "b".into()],
-        columns: vec![vec![1.0, 2.0, 3.0], vec![0.0, 1.0, 0.5]],
+        columns: vec![Ok(vec![1.0, 2.0, 3.0]), Ok(vec![0.0, 1.0, 0.5])],
+        rows: 3,
     };
     let size: Size = n.into();
     let load = |layout: &Layout, table: &Table| {
