@@ -127,7 +127,7 @@ fn operations_mean_what_eval_says() {
     every_row(|row| {
         let Lowering::Op(op) = row.lowering else { return Ok(()) };
         for x in extremes(row.prim).into_iter().chain(samples(row.prim, 200)) {
-            let (got, want) = (lang::loops::eval::apply(op, &x, Precision::Double), (row.eval)(&x));
+            let (got, want) = (lang::loops::ops::apply(op, &x, Precision::Double), (row.eval)(&x));
             require(got.is_some_and(|y| same(y, want)), || {
                 format!("at {x:?}: {op:?} {got:?}, eval {want:?}")
             })?;

@@ -17,6 +17,7 @@
 pub mod build;
 pub mod eval;
 pub mod lanes;
+pub mod ops;
 pub mod product;
 pub mod split;
 #[cfg(test)]

@@ -242,7 +242,7 @@ fn operations_agree_with_their_primitives() {
                 }
             };
             let args: Vec<Lit> = row.args.iter().enumerate().map(literal).collect();
-            let (want, got) = ((row.eval)(&args), eval::apply(op, &args, Precision::Double).unwrap());
+            let (want, got) = ((row.eval)(&args), ops::apply(op, &args, Precision::Double).unwrap());
             let bits = |l: Lit| match l {
                 Lit::Real(x) => x.to_bits(),
                 Lit::Int(k) => k as u64,

@@ -235,7 +235,7 @@ impl Prim {
         let row = self.row();
         let has_reals = row.result == Scalar::Real || row.args.contains(&Scalar::Real);
         match (precision, &row.lowering) {
-            (Precision::Single, Lowering::Op(op)) => crate::loops::eval::apply(*op, args, precision),
+            (Precision::Single, Lowering::Op(op)) => crate::loops::ops::apply(*op, args, precision),
             (Precision::Single, Lowering::Expand(_)) if has_reals => None,
             (Precision::Double | Precision::Single, _) => Some((row.eval)(args)),
         }

@@ -281,7 +281,7 @@ fn constant(op: Op, args: &[Operand], precision: Precision) -> Option<Operand> {
         Operand::Bool(b) => Some(Lit::Bool(*b)),
     };
     let args = args.iter().map(literal).collect::<Option<Vec<_>>>()?;
-    match eval::apply(op, &args, precision)? {
+    match ops::apply(op, &args, precision)? {
         Lit::Real(x) if x.is_nan() => None,
         Lit::Real(x) => Some(Operand::Real(x)),
         Lit::Int(k) => Some(Operand::Int(k)),

@@ -3,7 +3,7 @@
 
 use super::bounds::Bounds;
 use lang::core::Lit;
-use lang::loops::eval::apply;
+use lang::loops::ops::apply;
 use lang::loops::*;
 use lang::precision::Precision;
 use std::collections::{BTreeMap, HashMap};
