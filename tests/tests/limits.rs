@@ -313,7 +313,7 @@ const BUDGETS: &[(&str, &str, &str)] = &[
         "opt/src/simplify/tests.rs",
     ),
     ("rounds of rewriting of a piece", "8", "opt/src/simplify/tests.rs"),
-    ("operations of a piece", "200", "opt/src/simplify/tests.rs"),
+    ("operations of a piece", "100", "opt/src/simplify/tests.rs"),
     ("terms and factors of an int that is followed as a polynomial", "256, 64", "lang/src/size.rs"),
     ("native code that is kept from run to run", "256 MiB", "codegen/src/cache.rs"),
 ];

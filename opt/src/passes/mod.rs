@@ -5,6 +5,7 @@
 //! structural zero that a sum starts from may go.
 
 mod allocs;
+mod arms;
 mod bounds;
 mod checks;
 mod contract;
@@ -88,6 +89,7 @@ pub static TABLE: &[Pass] = &[
     stores::PASS,
     copies::PASS,
     stretches::PASS,
+    arms::PASS,
     unread::PASS,
     twins::PASS,
     fission::PASS,
@@ -114,7 +116,7 @@ pub const PIPELINE: &[&str] = &[
     "stretches", "fold", "parallel", "cse", "checks", "fold", "parallel", "cse", "dce", "copies", //
     "peel", "fold", "parallel", "cse", "fuse", "contract", "registers", "scalars", //
     "fold", "parallel", "cse", "ifs", "cse", "stores", "fold", "checks", "fold", "parallel", "cse", //
-    "unread", "twins", "fission", "triangles", "cse", "registers", "scalars", "fold", "parallel", "cse", "dce", //
+    "arms", "unread", "twins", "fission", "triangles", "cse", "registers", "scalars", "fold", "parallel", "cse", "dce", //
     "parts", "dce", "products", "allocs", "lanes", "rows",
 ];
 

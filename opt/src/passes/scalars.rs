@@ -52,7 +52,7 @@ fn promoted(p: &Proc, body: &Block) -> BTreeSet<Buf> {
 }
 
 /// Any value: nobody reads it in a well-formed procedure.
-fn undefined(ty: Scalar) -> Operand {
+pub fn undefined(ty: Scalar) -> Operand {
     match ty {
         Scalar::Real => Operand::Real(0.0),
         Scalar::Int => Operand::Int(0),

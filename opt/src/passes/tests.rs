@@ -1,5 +1,6 @@
 //! The goal shapes of the design notes, reached from procedures as emission gives them; and random procedures through every pass.
 
+mod arms;
 mod neighbours;
 mod pictures;
 mod places;

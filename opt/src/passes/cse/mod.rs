@@ -257,10 +257,13 @@ impl<'a> Numbering<'a> {
                 self.versions.extend(written.iter().copied().zip(before));
                 i.els = arm(self, i.els, false);
                 written.iter().for_each(|b| self.written(*b));
-                i.results.iter_mut().for_each(|(_, t, e)| {
-                    *t = self.subst.get(*t);
-                    *e = self.subst.get(*e);
-                });
+                for (v, t, e) in std::mem::take(&mut i.results) {
+                    let (t, e) = (self.subst.get(t), self.subst.get(e));
+                    match i.results.iter().find(|(_, u, f)| same(*u, t) && same(*f, e)) {
+                        Some((twin, ..)) => self.subst.set(v, Operand::Val(*twin)),
+                        None => i.results.push((v, t, e)),
+                    }
+                }
                 self.whole(Stmt::If(i));
             }
         }
@@ -392,7 +395,7 @@ pub fn word(o: Operand) -> (u8, u64) {
 }
 
 /// op(x, y) is op(y, x), bit for bit (but for which NaN).
-fn commutes(op: Op) -> bool {
+pub fn commutes(op: Op) -> bool {
     use Op::*;
     matches!(op, FAdd | FMul | FEq | FNe | IAdd | IMul | IXor | IAnd | IEq | INe | BAnd | BOr | BEq)
 }

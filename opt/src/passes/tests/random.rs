@@ -156,7 +156,7 @@ impl Generator {
     }
 
     fn statement(&mut self, depth: usize) {
-        match self.dice.roll(if depth < 3 { 30 } else { 13 }) {
+        match self.dice.roll(if depth < 3 { 31 } else { 13 }) {
             0..4 => self.operation(),
             4..7 => {
                 let buf = self.dice.pick(&self.readable.clone());
@@ -235,6 +235,7 @@ impl Generator {
             24..26 => self.joined(depth),
             26 => self.twins(),
             27 => self.again(),
+            28 => self.later(),
             _ => self.loop_(depth),
         }
     }
@@ -253,6 +254,28 @@ impl Generator {
             twins.iter().for_each(|buf| b.store(*buf, &[i], v));
         });
         self.readable.extend(twins);
+    }
+
+    /// A branch, and one on the same condition in a loop after it, both of which take the same root.
+    fn later(&mut self) {
+        let (x, y, n, out) = (self.real(), self.real(), self.n, self.writable[0]);
+        let cond = self.b.op(Op::FLt, &[x, y]);
+        let square = self.b.op(Op::FMul, &[x, x]);
+        let holds = self.dice.chance(50);
+        let root = |b: &mut Builder| {
+            let root = b.op(Op::FSqrt, &[square]);
+            vec![b.op(Op::FAdd, &[root, y])]
+        };
+        let branch = |b: &mut Builder| match holds {
+            true => b.if_(cond, root, |_| vec![x]),
+            false => b.if_(cond, |_| vec![x], root),
+        };
+        let first = branch(&mut self.b)[0];
+        self.b.accum(out, &[Operand::Int(0)], first);
+        self.b.each("i", n, |b, i| {
+            let second = branch(b)[0];
+            b.accum(out, &[i], second);
+        });
     }
 
     /// Each row of b read again and again, by a loop that passes a value on from step to step: only the rows can be lanes.
