@@ -79,7 +79,12 @@ impl Module {
     /// A module of the suite: `NAME.ad` of a folder, or one that adc has with it.
     pub fn find(name: &str, dir: Option<&Path>, options: &Options) -> Result<Module, Stop> {
         let plain = name.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '-');
-        let unknown = || Stop::Usage(format!("there is no module `{name}`"));
+        let unknown = || {
+            let known: Vec<&str> = EMBEDDED.iter().map(|(x, _)| *x).collect();
+            let known =
+                if dir.is_some() { String::new() } else { format!("; there are: {}", known.join(", ")) };
+            Stop::Usage(format!("there is no module `{name}`{known}"))
+        };
         let db = Compiler::default();
         let source = match dir {
             Some(dir) => {

@@ -267,3 +267,19 @@ fn absolute(path: &Path) -> PathBuf {
 fn same(path: &Path) -> PathBuf {
     std::fs::canonicalize(path).unwrap_or_else(|_| absolute(path))
 }
+
+#[test]
+fn typeck_knows_the_names_of_the_library() {
+    let names = |text: &str| -> Vec<String> {
+        let words =
+            |line: &str| line.strip_prefix("def ").map(|rest| rest.trim_start_matches("rec ").to_string());
+        let name =
+            |rest: String| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next().map(String::from);
+        text.lines().filter_map(words).filter_map(name).collect()
+    };
+    let library: Vec<(&str, Vec<String>)> = STD.iter().map(|(module, text)| (*module, names(text))).collect();
+    let known = typeck::suggest::LIBRARY.iter();
+    let known: Vec<(&str, Vec<String>)> =
+        known.map(|(module, names)| (*module, names.iter().map(|x| x.to_string()).collect())).collect();
+    assert_eq!(library, known);
+}

@@ -308,7 +308,11 @@ impl Infer<'_> {
                     }
                     let shown = self.shown(ty);
                     let help = match &t {
-                        T::Fun(..) => "apply the function to all but its last argument first".to_string(),
+                        T::Fun(..) => {
+                            format!(
+                                "give it the other arguments in a function of one: `{op} (\\w -> f w c) w`; in several at once: `{op} (\\(w, c) -> f w c) (w, c)`"
+                            )
+                        }
                         T::Int | T::Bool => "only real results have gradients".to_string(),
                         T::Array(..)
                         | T::Tuple(_)

@@ -65,6 +65,77 @@ pub fn foreign_type(name: &str) -> Option<&'static str> {
     })
 }
 
+/// The modules of the standard library, with their names: what is said where one is used and not imported. (The library is the command line's; a test
+/// there compares.)
+pub const LIBRARY: &[(&str, &[&str])] = &[
+    ("arrays", &["indices", "compress", "filter", "partition"]),
+    (
+        "linalg",
+        &[
+            "identity",
+            "diagonal",
+            "diag",
+            "trace",
+            "outer_with",
+            "kron",
+            "norm1",
+            "norm2",
+            "norm_inf",
+            "frobenius",
+            "quadratic_form",
+            "symmetric_part",
+            "matrix_power",
+            "solve_lower",
+            "solve_upper",
+            "cholesky",
+            "solve_cholesky",
+            "solve_spd",
+            "logdet_spd",
+            "inverse_spd",
+            "lu",
+            "det",
+            "solve_unit_lower",
+            "solve",
+            "inverse",
+        ],
+    ),
+    (
+        "stats",
+        &[
+            "mean",
+            "weighted_mean",
+            "variance",
+            "sample_variance",
+            "standard_deviation",
+            "sample_standard_deviation",
+            "column_means",
+            "covariance",
+            "correlation",
+            "standardise",
+            "quantile",
+            "median",
+            "log_two_pi",
+            "normal_log_density",
+            "multivariate_normal_log_density",
+            "gamma_log_density",
+            "log_beta",
+            "beta_log_density",
+            "poisson_log_density",
+            "log_choose",
+            "binomial_log_density",
+            "softmax_cross_entropy",
+        ],
+    ),
+];
+
+/// How a name of the standard library comes into scope.
+pub fn from_library(name: &str) -> Option<String> {
+    let (module, _) = LIBRARY.iter().find(|(_, names)| names.contains(&name))?;
+    Some(format!(
+        "it is in the standard library: `import {module} ({name})`, or `{module}.{name}` after `import {module}`"
+    ))
+}
+
 /// What a function's name from elsewhere is called here.
 pub fn foreign_name(name: &str) -> Option<&'static str> {
     Some(match name {

@@ -142,6 +142,11 @@ impl Metas {
     pub fn unify(&mut self, a: &T, b: &T) -> Result<(), Clash> {
         let (a, b) = (self.resolve(a), self.resolve(b));
         match (&a, &b) {
+            // What follows from a mistake is none of its own.
+            (T::Meta(m), T::Error) | (T::Error, T::Meta(m)) if !self.is_number(*m) => {
+                self.types[*m as usize].solution = Some(T::Error);
+                Ok(())
+            }
             (T::Error, _) | (_, T::Error) => Ok(()),
             (T::Meta(m), T::Meta(n)) if m == n => Ok(()),
             (T::Meta(m), T::Meta(n)) => {

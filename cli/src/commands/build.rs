@@ -22,7 +22,13 @@ pub fn build(
     target: TargetCpu,
     engine: &EngineArgs,
 ) -> Result<String, Stop> {
-    let mut options = options(&EngineArgs { engine: None, ..engine.clone() })?;
+    if engine.engine.is_some() || engine.threads.is_some() {
+        let said = if engine.engine.is_some() { "--engine" } else { "--threads" };
+        return Err(Stop::Usage(format!(
+            "{said} is for commands that run: `adc build` writes native code, which runs on the thread that calls it"
+        )));
+    }
+    let mut options = options(engine)?;
     options.engine = crate::args::Engine::DEFAULT;
     let file = load(path)?;
     let exports = match export.is_empty() {

@@ -64,8 +64,11 @@ pub fn active(file: &CheckedFile, subject: &Subject, wrt: &[String]) -> Result<V
     let mut out = vec![];
     for x in wrt {
         let Some(i) = subject.params.iter().position(|p| p.name == *x) else {
-            let message = format!("`{name}` has no parameter `{x}`");
-            return Err(about(file, name, name, Diagnostic::new(codes::UNKNOWN_ARGUMENT, message)));
+            let there: Vec<&str> = subject.params.iter().map(|p| p.name.as_str()).collect();
+            let diagnostic =
+                Diagnostic::new(codes::UNKNOWN_ARGUMENT, format!("`{name}` has no parameter `{x}`"))
+                    .help(format!("there are: {}", there.join(", ")));
+            return Err(about(file, name, name, diagnostic));
         };
         if let Some(message) = sum(&i) {
             return Err(none(x, message));

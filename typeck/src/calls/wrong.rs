@@ -53,7 +53,7 @@ impl Infer<'_> {
             .chain(Operator::ALL.iter().map(|o| o.name()))
             .chain(Prim::ALL.iter().map(|p| p.row().name))
             .chain(["clamp", "where"]);
-        let d = match suggest::foreign_name(name) {
+        let d = match suggest::from_library(name).or_else(|| suggest::foreign_name(name).map(String::from)) {
             Some(help) => d.help(help),
             None if self.sigs.modules.contains_key(name) => {
                 d.help(format!("it is a module: its names are written `{name}.x`"))

@@ -238,6 +238,7 @@ impl Infer<'_> {
                     .label(spans[0], format!("this has type {x}"))
                     .label(spans[1], format!("this has type {y}")),
             );
+            return self.agree(&T::Error, result, span);
         }
         self.agree(&out, result, span)
     }
