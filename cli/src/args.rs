@@ -195,7 +195,7 @@ pub struct EngineArgs {
     /// Keep every rounding as written
     #[arg(long)]
     pub strict: bool,
-    /// Say on stderr how long each stage took
+    /// Say on stderr how much processor time each stage took
     #[arg(long)]
     pub timings: bool,
     /// Compile even what was compiled before, and keep nothing

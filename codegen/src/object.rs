@@ -1,5 +1,5 @@
 //! Native artefacts: LLVM IR, assembly, objects, shared libraries, and the C header that goes with them. Objects and libraries stand
-//! alone: they need the C library and nothing of Rust; their parallel loops run the same chunks one after another.
+//! alone: they need the C library and nothing of Rust; their parallel loops run the same chunks, on threads of their own where there are many.
 
 use crate::{CodegenError, Options, Result, host, llvm};
 use inkwell::context::Context;
@@ -40,7 +40,7 @@ fn emit(procs: &[Proc], options: &Options, what: FileType) -> Result<Vec<u8>> {
     Ok(machine.write_to_memory_buffer(&module, what)?.as_slice().to_vec())
 }
 
-/// Writes an object file; who links it adds `-lm` (with glibc on x86-64 also `-lmvec`). What it needs of the runtime is inside, out of sight.
+/// Writes an object file; who links it adds `-pthread -lm` (with glibc on x86-64 also `-lmvec`). What it needs of the runtime is inside, out of sight.
 pub fn write_object(procs: &[Proc], options: &Options, path: &Path) -> Result<()> {
     let work = Scratch::new()?;
     let (own, support) =
@@ -55,7 +55,7 @@ pub fn write_shared_library(procs: &[Proc], options: &Options, path: &Path) -> R
     let object = work.0.join("all.o");
     write_object(procs, options, &object)?;
     let mut cc = Command::new("cc");
-    cc.args(["-shared", "-Wl,--as-needed", "-Wl,--gc-sections", "-o"]).arg(path).arg(object);
+    cc.args(["-shared", "-pthread", "-Wl,--as-needed", "-Wl,--gc-sections", "-o"]).arg(path).arg(object);
     if cfg!(all(target_arch = "x86_64", target_os = "linux", target_env = "gnu")) {
         cc.arg("-lmvec");
     }

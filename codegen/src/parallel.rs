@@ -114,10 +114,19 @@ impl<'u, 'c> Gen<'u, 'c> {
         }
         let body = self.trampoline(f, chunk, context_type, &captures, k)?;
         let (ptr, i64) = (self.u.ptr.into(), self.u.i64.into());
-        let run = self.u.declare("adc_parallel_for", &[i64, ptr, ptr, ptr], Some(self.u.i64.into()), None);
         let body = body.as_global_value().as_pointer_value();
-        let args: [BasicMetadataValueEnum; 4] =
-            [chunks.into(), body.into(), context.into(), self.failure.into()];
+        let mut args: Vec<BasicMetadataValueEnum> =
+            vec![chunks.into(), body.into(), context.into(), self.failure.into()];
+        let mut types = vec![i64, ptr, ptr, ptr];
+        // In this process the linker says which threads there are; a library knows their number.
+        let run = if self.u.in_process {
+            "adc_parallel_for"
+        } else {
+            args.insert(0, self.int(self.u.options.threads as i64).into());
+            types.insert(0, i64);
+            "adc_threads_for"
+        };
+        let run = self.u.declare(run, &types, Some(self.u.i64.into()), None);
         let status =
             self.b.build_call(run, &args, "status")?.try_as_basic_value().unwrap_basic().into_int_value();
         self.require_success(status)?;

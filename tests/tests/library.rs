@@ -218,3 +218,38 @@ fn code_grows_with_the_program() {
     // Nor is it less: the derivative of each let is there.
     assert!(large >= 8 * small, "{small} bytes, then {large}");
 }
+
+/// Large loops are shared among threads, and how many there are shows in no bit.
+#[test]
+fn threads_do_not_show() {
+    let n = 300_000;
+    let x: Vec<f64> = (0..n).map(|k| (k as f64 * 0.37).sin()).collect();
+    let program = "def f [n] (x : real^n) : real = sum (map (\\a -> exp (sin a) / (2.0 + a * a)) x)
+def at [n] (x : real^n) (k : int) : real = sum [ x[if i == k then n else i] * exp x[i] | i < n ]
+";
+    type Sum = unsafe extern "C" fn(i64, *const f64, *mut f64, *mut AdcFailure) -> i64;
+    type At = unsafe extern "C" fn(i64, *const f64, i64, *mut f64, *mut AdcFailure) -> i64;
+    let run = |threads: &str| {
+        let dir = Scratch::new("library-threads").unwrap();
+        dir.write("f.ad", program.as_bytes()).unwrap();
+        let words = ["build", "f.ad", "-o", "out", "--threads", threads, "--export", "f,grad f,at"];
+        let ran = tests::run(ADC, &dir.0, &words);
+        assert_eq!(ran.status, 0, "{}", ran.stderr);
+        let library = Library::open(&dir.0.join("out/libf.so"));
+        let (mut value, mut slopes, mut failure) = (0.0, vec![0.0; n], AdcFailure::default());
+        let f: Sum = library.get("f");
+        assert_eq!(unsafe { f(n as i64, x.as_ptr(), &mut value, &mut failure) }, 0);
+        let gradient: Sum = library.get("grad_f");
+        assert_eq!(unsafe { gradient(n as i64, x.as_ptr(), slopes.as_mut_ptr(), &mut failure) }, 0);
+        // The index that is out of range is met on some thread.
+        let at: At = library.get("at");
+        let status = unsafe { at(n as i64, x.as_ptr(), n as i64 - 5, &mut value, &mut failure) };
+        let bits: Vec<u64> = slopes.iter().chain([&value]).map(|x| x.to_bits()).collect();
+        (bits, status, failure.failure, failure.details[0])
+    };
+    let one = run("1");
+    assert!(one.1 != 0 && one.3 == n as i64, "{:?}", &(one.1, one.2, one.3));
+    for threads in ["2", "3", "0"] {
+        assert!(run(threads) == one, "{threads} threads");
+    }
+}

@@ -22,11 +22,8 @@ pub fn build(
     target: TargetCpu,
     engine: &EngineArgs,
 ) -> Result<String, Stop> {
-    if engine.engine.is_some() || engine.threads.is_some() {
-        let said = if engine.engine.is_some() { "--engine" } else { "--threads" };
-        return Err(Stop::Usage(format!(
-            "{said} is for commands that run: `adc build` writes native code, which runs on the thread that calls it"
-        )));
+    if engine.engine.is_some() {
+        return Err(Stop::Usage("--engine is for commands that run: `adc build` writes native code".into()));
     }
     let mut options = options(engine)?;
     options.engine = crate::args::Engine::DEFAULT;
