@@ -47,11 +47,22 @@ pub fn run<T: Send>(work: impl FnOnce() -> Result<T, Stop> + Send) -> Result<T, 
 /// Rayon's workers with big stacks of their own, so that what they do needs no further thread. The pool may exist already, in a process
 /// that embeds this crate; its stacks are then its own.
 fn workers() {
-    for size in big_stack::SIZES {
-        let pool = rayon::ThreadPoolBuilder::new().stack_size(size);
-        if pool.start_handler(move |_| big_stack::adopt(size)).build_global().is_ok() {
-            return;
-        }
+    // Rayon tries once: where addresses are limited (`ulimit -v`), stacks that leave half of them for the rest.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    let fits = |size: &usize| size.saturating_mul(threads + 1) <= addresses() / 2;
+    let size =
+        big_stack::SIZES.into_iter().find(fits).unwrap_or(big_stack::SIZES[big_stack::SIZES.len() - 1]);
+    let pool = rayon::ThreadPoolBuilder::new().stack_size(size);
+    let _ = pool.start_handler(move |_| big_stack::adopt(size)).build_global();
+}
+
+/// The bytes of addresses that this process may have.
+fn addresses() -> usize {
+    let mut limit = libc::rlimit { rlim_cur: libc::RLIM_INFINITY, rlim_max: libc::RLIM_INFINITY };
+    // SAFETY: the call fills the limit it is given.
+    match unsafe { libc::getrlimit(libc::RLIMIT_AS, &mut limit) } {
+        0 => usize::try_from(limit.rlim_cur).unwrap_or(usize::MAX),
+        _ => usize::MAX,
     }
 }
 

@@ -384,3 +384,17 @@ fn the_page_says_what_the_limits_are() {
     let found = std::fs::read_to_string(&path).unwrap_or_default();
     assert!(found == page(), "docs/reference/limits.md is not what the rows say; BLESS=1 writes it");
 }
+
+/// Clusters limit the addresses of a process (`ulimit -v`, in KiB); the compiler's deep stacks are then smaller.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_gigabyte_of_addresses_is_enough() {
+    for limit in ["1000000", "4000000", "8000000"] {
+        let script = format!("ulimit -v {limit} && exec \"$0\" run examples/logistic.ad --no-cache");
+        let mut shell = std::process::Command::new("sh");
+        let ran =
+            shell.args(["-c", &script, env!("CARGO_BIN_EXE_adc-under-test")]).current_dir(root()).output();
+        let ran = ran.unwrap();
+        assert!(ran.status.success(), "{limit}: {}", String::from_utf8_lossy(&ran.stderr));
+    }
+}

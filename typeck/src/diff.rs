@@ -38,8 +38,8 @@ operators! {
     Jacobian = "jacobian", "jacobian f x: D σ with every real replaced by D τ, in the mode with fewer passes";
     JacFwd = "jacfwd", "jacfwd f x: the Jacobian by columns";
     JacRev = "jacrev", "jacrev f x: the Jacobian by rows";
-    Hessian = "hessian", "hessian f x: forward over reverse";
-    Hvp = "hvp", "hvp f x v: the Hessian applied to v, forward over reverse";
+    Hessian = "hessian", "hessian f x: forward over reverse; not yet, see the page of the language";
+    Hvp = "hvp", "hvp f x v: the Hessian applied to v, forward over reverse; not yet";
     Linearize = "linearize", "linearize f x: f x and the linear map D τ -o D σ";
     Pullback = "pullback", "pullback f x: f x and the transposed linear map D σ -o D τ";
 }

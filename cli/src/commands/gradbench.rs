@@ -1,6 +1,7 @@
 //! The tool's side of the GradBench protocol: one JSON message per line of standard input, one answer per line of standard output.
 //! Whatever is wrong with a message is an answer too; only the end of the input ends the process.
 
+use crate::codes;
 use crate::data::json;
 use crate::gradbench::Module;
 use crate::guard;
@@ -14,6 +15,9 @@ use std::time::{Duration, Instant};
 
 /// Answers until the input ends or nobody listens.
 pub fn serve(dir: Option<&Path>, options: &Options) -> Result<String, Stop> {
+    if let Some(dir) = dir.filter(|dir| !dir.is_dir()) {
+        return Err(Stop::Usage(format!("--dir {}: there is no such folder", dir.display())));
+    }
     let mut tool = Tool { dir, options, modules: HashMap::new() };
     let (mut input, mut line) = (io::stdin().lock(), vec![]);
     loop {
@@ -154,7 +158,13 @@ fn failure(id: &Json, error: &str) -> String {
 
 fn text(stop: Stop) -> String {
     match stop {
-        Stop::Problems(problems) => render(&problems, false),
+        Stop::Problems(mut problems) => {
+            // Who speaks this protocol has no command line to mend.
+            for problem in problems.iter_mut().filter(|p| p.diagnostic.code == codes::MISSING_ARGUMENT) {
+                problem.diagnostic.help = Some("it is a field of the message's `input`".into());
+            }
+            render(&problems, false)
+        }
         Stop::Usage(message) => message,
     }
 }

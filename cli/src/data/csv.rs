@@ -12,7 +12,7 @@ pub struct Table {
 pub type Column = Result<Vec<f64>, String>;
 
 /// The table in a text; the message says what is wrong with it and in which line. A first line that is all numbers is
-/// data, and the columns are then named 0, 1, ….
+/// data, and the columns are then named 0, 1, …; one with some numbers in it is neither names nor data.
 pub fn read(text: &str) -> Result<Table, String> {
     let mut reader =
         csv::ReaderBuilder::new().has_headers(false).trim(csv::Trim::All).from_reader(text.as_bytes());
@@ -28,6 +28,14 @@ pub fn read(text: &str) -> Result<Table, String> {
         })?;
         let line = record.position().map_or(0, csv::Position::line);
         let first = table.is_none();
+        if first
+            && let Some(x) = record.iter().find(|f| number(f).is_some())
+            && let Some(y) = record.iter().find(|f| number(f).is_none())
+        {
+            return Err(format!(
+                "line {line} is neither names nor numbers: `{x}` is a number, `{y}` is none"
+            ));
+        }
         let table = table.get_or_insert_with(|| {
             let names = record.iter().map(str::to_string);
             let names: Vec<String> = match record.iter().all(|f| number(f).is_some()) {
@@ -120,5 +128,9 @@ mod tests {
         assert_eq!((table.rows, &table.columns[0]), (2, &Ok(vec![1.0, 3.0])));
         assert!(read("a,b\n1,2\n3\n").unwrap_err().contains("line 3 has 1 field,"));
         assert!(read("").unwrap_err().contains("empty"));
+        // A row with a hole is not taken for names.
+        for text in ["1,NA\n2,3\n", "1,\n2,3\n", "country,2019\nx,1\n"] {
+            assert!(read(text).unwrap_err().starts_with("line 1 is neither names nor numbers: `"), "{text}");
+        }
     }
 }

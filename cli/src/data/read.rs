@@ -437,9 +437,12 @@ impl Reader<'_> {
         Ok(match scalar {
             Scalar::Real => Numbers::Real(xs.to_vec()),
             Scalar::Int => {
-                // Integers up to 2^53 are exact as reals.
-                let fits = |x: f64| x.fract() == 0.0 && x.abs() <= 9_007_199_254_740_992.0;
-                let ints = xs.iter().map(|x| if fits(*x) { Ok(*x as i64) } else { Err(bad(*x, "an int")) });
+                // Fields are read as doubles: from 2^53 on one may stand for several ints.
+                let ints = xs.iter().map(|x| match x.fract() == 0.0 {
+                    true if x.abs() < 9_007_199_254_740_992.0 => Ok(*x as i64),
+                    true => Err(bad(*x, "below 2^53, as ints in a table must be")),
+                    false => Err(bad(*x, "an int")),
+                });
                 Numbers::Int(ints.collect::<Result<_, _>>()?)
             }
             Scalar::Bool => {
