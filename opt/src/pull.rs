@@ -15,7 +15,7 @@ use std::collections::HashMap;
 pub fn pull(t: &Tm, supply: &mut Supply) -> Tm {
     let mut uses = Uses::default();
     uses.term(t);
-    Pull { uses, builds: HashMap::new(), ranges: HashMap::new(), supply }.term(t)
+    Pull { uses, once: HashMap::new(), builds: HashMap::new(), ranges: HashMap::new(), supply }.term(t)
 }
 
 /// How a variable is used.
@@ -118,7 +118,9 @@ impl Mapper for Uses {
 
 struct Pull<'s> {
     uses: Uses,
-    /// Builds to be read through: index, bound and body.
+    /// Builds whose elements are read once, as they were before anything was pulled into them: in a chain of them each is met once, where it is read.
+    once: HashMap<Var, (Var, Size, Tm)>,
+    /// Other builds to be read through: index, bound and body.
     builds: HashMap<Var, (Var, Size, Tm)>,
     /// The bounds of loop indices.
     ranges: HashMap<Var, Size>,
@@ -145,11 +147,18 @@ fn is_same(t: &Tm, index: &Var) -> bool {
 }
 
 impl Pull<'_> {
-    /// Notes a build that is to be read through.
+    /// Whether a build's elements are read once; its let is then no longer needed.
+    fn once(&mut self, x: &Var, a: &Term) -> bool {
+        let Some(Use { count: 1, once_per_element: true }) = self.uses.uses.get(x) else { return false };
+        let Term::Build { index, bound, body } = a else { return false };
+        self.once.insert(x.clone(), (index.clone(), bound.clone(), body.clone()));
+        true
+    }
+
+    /// Notes a build that is to be read through otherwise.
     fn note(&mut self, x: &Var, a: &Term) {
-        let u = self.uses.uses.get(x).cloned().unwrap_or_default();
         if let Term::Build { index, bound, body } = a
-            && ((u.count == 1 && u.once_per_element) || is_view(body) || is_same(body, index))
+            && (is_view(body) || is_same(body, index))
         {
             self.builds.insert(x.clone(), (index.clone(), bound.clone(), body.clone()));
         }
@@ -171,10 +180,14 @@ impl Pull<'_> {
         a
     }
 
-    /// (build n (λi. t))[k]
+    /// (build n (λi. t))[k], t being needed in other places too.
     fn element(&mut self, i: &Var, n: &Size, t: &Tm, k: Tm, site: &Site) -> Tm {
         let element = Subst::new(self.supply).term_for(i, k.clone()).term(t);
-        if self.within(&k, n) { element } else { checked(&k, n, site, element) }
+        self.in_range(&k, n, site, element)
+    }
+
+    fn in_range(&mut self, k: &Tm, n: &Size, site: &Site, element: Tm) -> Tm {
+        if self.within(k, n) { element } else { checked(k, n, site, element) }
     }
 
     /// Is 0 ≤ k < n, whatever the indices in k are within their ranges?
@@ -212,6 +225,28 @@ impl Pull<'_> {
     }
 }
 
+/// t[k/i] of a term that is nowhere else: it keeps its binders.
+struct At<'a> {
+    index: &'a Var,
+    k: &'a Tm,
+}
+
+impl Mapper for At<'_> {
+    fn term(&mut self, t: &Tm) -> Tm {
+        match &**t {
+            Term::Var(v) if v == self.index => self.k.clone(),
+            _ => map_term(self, t),
+        }
+    }
+    fn size(&mut self, n: &Size) -> Size {
+        if !n.vars().any(|v| v == self.index) {
+            return n.clone();
+        }
+        let k = lang::walk::as_size(self.k).expect("an index that types mention is a polynomial");
+        n.subst(&|v| (v == self.index).then(|| k.clone())).expect("a size stays within its limits")
+    }
+}
+
 /// t, or the failure of an index.
 fn checked(k: &Tm, n: &Size, site: &Site, t: Tm) -> Tm {
     let n = make::size(n);
@@ -229,6 +264,7 @@ fn checked(k: &Tm, n: &Size, site: &Site, t: Tm) -> Tm {
 impl Mapper for Pull<'_> {
     fn lin(&mut self, t: &Lin) -> Lin {
         match &**t {
+            LinTerm::CLet(x, a, b) if self.once(&x.var, a) => self.lin(b),
             LinTerm::CLet(x, a, b) => {
                 let mut chain = vec![];
                 let a = self.flat(a, &mut chain);
@@ -252,9 +288,11 @@ impl Mapper for Pull<'_> {
                 let mut chain = vec![];
                 let mut t = t.clone();
                 while let Term::Let(x, a, b) = &*t.clone() {
-                    let a = self.flat(a, &mut chain);
-                    self.note(&x.var, &a);
-                    chain.push((x.clone(), a));
+                    if !self.once(&x.var, a) {
+                        let a = self.flat(a, &mut chain);
+                        self.note(&x.var, &a);
+                        chain.push((x.clone(), a));
+                    }
                     t = b.clone();
                 }
                 let result = self.term(&t);
@@ -262,6 +300,13 @@ impl Mapper for Pull<'_> {
             }
             Term::Index(a, k, site) => {
                 let k = self.term(k);
+                if let Term::Var(a) = &**a
+                    && let Some((i, n, body)) = self.once.remove(a)
+                {
+                    let element = At { index: &i, k: &k }.term(&body);
+                    let element = self.term(&element);
+                    return self.in_range(&k, &n, site, element);
+                }
                 if let Term::Var(a) = &**a
                     && let Some((i, n, body)) = self.builds.get(a).cloned()
                 {

@@ -170,8 +170,9 @@ fn main() {
         ];
         table("gradients", &columns);
     }
-    let grown: [(&str, &[usize], fn(usize) -> String); 7] = [
+    let grown: [(&str, &[usize], fn(usize) -> String); 8] = [
         ("a chain of lets", &[10, 100, 1000], generated::chain_of_lets),
+        ("a chain of arrays", &[10, 100, 1000], generated::chain_of_arrays),
         ("lets used late", &[10, 100, 1000], generated::lets_used_late),
         ("nested calls", &[10, 100], generated::nested_calls),
         ("an array written out", &[10, 100, 1000], generated::written_array),

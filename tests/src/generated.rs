@@ -22,6 +22,12 @@ pub fn chain_of_lets(n: usize) -> String {
     format!("def f (x : real) : real =\n  let a0 = x in\n{lets}  a{n}\n")
 }
 
+/// Each array is made of the one before, element by element.
+pub fn chain_of_arrays(n: usize) -> String {
+    let lets: String = (1..=n).map(|k| format!("  let a{k} = sin a{} * x in\n", k - 1)).collect();
+    format!("def f [n] (x : real^n) : real =\n  let a0 = x in\n{lets}  sum a{n}\n")
+}
+
 /// Each definition calls the one before.
 pub fn nested_calls(n: usize) -> String {
     let defs: String =

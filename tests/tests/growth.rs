@@ -81,8 +81,9 @@ fn work_is_in_proportion_to_the_program() {
             assert!(compiled.is_ok(), "{text}");
         })
     };
-    let programs: [(&str, f64, usize, fn(usize) -> String); 7] = [
+    let programs: [(&str, f64, usize, fn(usize) -> String); 8] = [
         ("a chain of lets", AIM, 20, generated::chain_of_lets),
+        ("a chain of arrays", AIM, 20, generated::chain_of_arrays),
         ("nested calls", AIM, 20, generated::nested_calls),
         ("definitions of arrays", AIM, 20, generated::array_definitions),
         ("lets used late", AIM, 20, generated::lets_used_late),
