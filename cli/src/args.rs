@@ -59,7 +59,7 @@ pub enum Command {
         #[command(flatten)]
         of: DerivativeArgs,
         /// The cotangent of the result, as JSON
-        #[arg(long, value_name = "JSON")]
+        #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
         cotangent: String,
     },
     /// Print the Jacobian matrix: a row per real of the result, a column per real of the parameters

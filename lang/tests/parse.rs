@@ -202,6 +202,14 @@ fn deep_nesting_has_an_answer() {
         assert_eq!(codes(&nested(open, close, MAX_DEPTH / 2 - 10)), [""; 0], "{open}");
         assert_eq!(codes(&nested(open, close, 10_000)), ["E0108"], "{open}");
     }
+    // What stands side by side nests no deeper than one of it.
+    let value =
+        "let a = if x < 1.0 then x else if x < 2.0 then 1.0 else match b with | 1 -> \\y -> y | _ -> x in ";
+    assert_eq!(codes(&nested(value, "", MAX_DEPTH / 2 - 10)), [""; 0]);
+    let elements = |element: &str| format!("def f (x : real) : real^5000 = [{}x]", element.repeat(4999));
+    assert_eq!(codes(&elements("if x < 0.0 then \\y -> y else let a = x in a, ")), [""; 0]);
+    let arms = "| 7 -> let a = if x then y else \\z -> z in a ".repeat(5000);
+    assert_eq!(codes(&format!("def f (x : real) : real = match x with {arms}")), [""; 0]);
     assert_eq!(codes(&nested("(", "", 10_000)), ["E0108"]);
     assert_eq!(codes(&nested("", " + x", 10_000)), ["E0108"]);
     assert_eq!(

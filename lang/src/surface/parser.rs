@@ -144,14 +144,17 @@ fn not_an_item(tok: &Tok, span: Span) -> Diagnostic {
 }
 
 /// Checks that brackets match and that nothing can nest deeper than [`MAX_DEPTH`]. The depth is bounded from the tokens alone: within a bracket
-/// every form with a body, and since the last separator every operator and argument, may add a level.
+/// every form with a body that is not at its end, and since the last separator every operator and argument, may add a level.
 fn scan(tokens: &[Token]) -> Result<(), Diagnostic> {
     struct Level {
         open: Option<(Sym, Span)>,
         forms: usize,
         run: usize,
+        /// The forms around the value of each `let` and around the arms of each `match` that is not at its end: what is in them ends at `in` and `|`.
+        lets: Vec<usize>,
+        matches: Vec<usize>,
     }
-    let level = |open| Level { open, forms: 0, run: 0 };
+    let level = |open| Level { open, forms: 0, run: 0, lets: vec![], matches: vec![] };
     let mut levels = vec![level(None)];
     // The depth of all levels but the last.
     let mut outer = 0;
@@ -185,19 +188,29 @@ fn scan(tokens: &[Token]) -> Result<(), Diagnostic> {
                     outer -= here.forms + here.run;
                     operand = true;
                 }
-                Sym::Comma | Sym::In | Sym::Then | Sym::Else | Sym::Do | Sym::Collect | Sym::Bar => {
-                    here.run = 0
+                Sym::Then | Sym::Else | Sym::Do | Sym::Collect => here.run = 0,
+                Sym::In => {
+                    here.run = 0;
+                    here.forms = here.lets.pop().unwrap_or(here.forms);
+                    here.matches.retain(|forms| *forms <= here.forms);
                 }
-                Sym::And => (here.run, here.forms) = (0, 0),
-                Sym::Lambda
-                | Sym::Let
-                | Sym::If
-                | Sym::Match
-                | Sym::Case
-                | Sym::Loop
-                | Sym::LoopUp
-                | Sym::LoopDown
-                | Sym::Suml => here.forms += 1,
+                Sym::Bar => {
+                    here.run = 0;
+                    here.forms = here.matches.last().copied().unwrap_or(here.forms);
+                }
+                Sym::Comma if here.open.is_none() => here.run = 0,
+                Sym::Comma | Sym::And => *here = level(here.open),
+                Sym::Let => {
+                    here.forms += 1;
+                    here.lets.push(here.forms);
+                }
+                Sym::Match => {
+                    here.forms += 1;
+                    here.matches.push(here.forms);
+                }
+                Sym::Lambda | Sym::If | Sym::Case | Sym::Loop | Sym::LoopUp | Sym::LoopDown | Sym::Suml => {
+                    here.forms += 1
+                }
                 Sym::True | Sym::False | Sym::Underscore => {
                     here.run += after_operand as usize;
                     operand = true;
