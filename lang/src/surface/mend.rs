@@ -190,6 +190,11 @@ impl<'a, 't> Stop<'a, 't> {
                 return Some(format!("`{}` is a reserved word; choose another name", s.text()));
             }
             (_, Some(Sym::Arrow), _) if self.wants_sym(Sym::Colon) => "a result type is written `: τ`",
+            (Some(Tok::Name(_) | Tok::Sym(Sym::Close)), Some(Sym::Arrow), _)
+                if self.wants(Label::Operator) =>
+            {
+                "a function is written `\\x -> e`"
+            }
             (_, Some(Sym::In), _) if self.wants_sym(Sym::Less) => "a range is written `i < n`",
             (_, Some(Sym::For), _) if self.wants_sym(Sym::Bar) => {
                 "a comprehension is written `[ e | i < n ]`"

@@ -55,6 +55,9 @@ impl Infer<'_> {
             .chain(["clamp", "where"]);
         let d = match suggest::from_library(name).or_else(|| suggest::foreign_name(name).map(String::from)) {
             Some(help) => d.help(help),
+            None if env.locals.contains_key("rec") => {
+                d.help("a `let` does not call itself: that takes a definition, `def rec`")
+            }
             None if self.sigs.modules.contains_key(name) => {
                 d.help(format!("it is a module: its names are written `{name}.x`"))
             }
