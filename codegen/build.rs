@@ -6,6 +6,7 @@ use std::process::Command;
 fn main() {
     let source = "runtime/src/support.rs";
     println!("cargo::rerun-if-changed={source}");
+    println!("cargo::rerun-if-changed=runtime/src/threads.rs");
     println!("cargo::rerun-if-changed=../lang/src/prim/special_fn.rs");
     let var = |name: &str| std::env::var(name).unwrap_or_else(|_| panic!("cargo sets {name}"));
     let object = PathBuf::from(var("OUT_DIR")).join("support.o");

@@ -115,18 +115,13 @@ impl<'u, 'c> Gen<'u, 'c> {
         let body = self.trampoline(f, chunk, context_type, &captures, k)?;
         let (ptr, i64) = (self.u.ptr.into(), self.u.i64.into());
         let body = body.as_global_value().as_pointer_value();
-        let mut args: Vec<BasicMetadataValueEnum> =
-            vec![chunks.into(), body.into(), context.into(), self.failure.into()];
-        let mut types = vec![i64, ptr, ptr, ptr];
         // In this process the linker says which threads there are; a library knows their number.
-        let run = if self.u.in_process {
-            "adc_parallel_for"
-        } else {
-            args.insert(0, self.int(self.u.options.threads as i64).into());
-            types.insert(0, i64);
-            "adc_threads_for"
-        };
-        let run = self.u.declare(run, &types, Some(self.u.i64.into()), None);
+        let threads = (!self.u.in_process).then(|| self.int(self.u.options.threads as i64));
+        let name = if threads.is_some() { "adc_threads_for" } else { "adc_parallel_for" };
+        let types: Vec<_> = threads.iter().map(|_| i64).chain([i64, ptr, ptr, ptr]).collect();
+        let rest = [chunks.into(), body.into(), context.into(), self.failure.into()];
+        let args: Vec<BasicMetadataValueEnum> = threads.into_iter().map(Into::into).chain(rest).collect();
+        let run = self.u.declare(name, &types, Some(self.u.i64.into()), None);
         let status =
             self.b.build_call(run, &args, "status")?.try_as_basic_value().unwrap_basic().into_int_value();
         self.require_success(status)?;

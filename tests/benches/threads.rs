@@ -18,6 +18,7 @@ const CASES: &[Case] = &[
     ("ba", "jacobian", || inputs::ba(49, 7776, 31_843)),
 ];
 
+/// Turns, and calls in each.
 const ROUNDS: usize = 12;
 const CALLS: usize = 10;
 

@@ -308,11 +308,9 @@ impl Infer<'_> {
                     }
                     let shown = self.shown(ty);
                     let help = match &t {
-                        T::Fun(..) => {
-                            format!(
-                                "give it the other arguments in a function of one: `{op} (\\w -> f w c) w`; in several at once: `{op} (\\(w, c) -> f w c) (w, c)`"
-                            )
-                        }
+                        T::Fun(..) => format!(
+                            "give it the other arguments in a function of one: `{op} (\\w -> f w c) w`; in several at once: `{op} (\\(w, c) -> f w c) (w, c)`"
+                        ),
                         T::Int | T::Bool => "only real results have gradients".to_string(),
                         T::Array(..)
                         | T::Tuple(_)

@@ -228,6 +228,7 @@ impl T {
             T::Copower(..) => "a tensor".into(),
             T::Sum(s) => format!("a {}", s.name),
             T::Array(_, t) if matches!(**t, T::Array(..)) => "an array of arrays".into(),
+            T::Array(_, t) if matches!(**t, T::Fun(..)) => "an array of functions".into(),
             T::Array(..) => "an array".into(),
             T::Tuple(ts) => format!("a tuple of {}", ts.len()),
             T::Record(fs) => {

@@ -27,24 +27,22 @@ pub fn read(text: &str) -> Result<Table, String> {
             _ => e.to_string(),
         })?;
         let line = record.position().map_or(0, csv::Position::line);
-        let first = table.is_none();
-        if first
+        let a_name = record.iter().find(|f| number(f).is_none()).filter(|_| table.is_none());
+        if let Some(y) = a_name
             && let Some(x) = record.iter().find(|f| number(f).is_some())
-            && let Some(y) = record.iter().find(|f| number(f).is_none())
         {
             return Err(format!(
                 "line {line} is neither names nor numbers: `{x}` is a number, `{y}` is none"
             ));
         }
         let table = table.get_or_insert_with(|| {
-            let names = record.iter().map(str::to_string);
-            let names: Vec<String> = match record.iter().all(|f| number(f).is_some()) {
-                true => (0..record.len()).map(|i| i.to_string()).collect(),
-                false => names.collect(),
+            let header: Vec<String> = match a_name {
+                Some(_) => record.iter().map(str::to_string).collect(),
+                None => (0..record.len()).map(|i| i.to_string()).collect(),
             };
-            Table { columns: vec![Ok(vec![]); names.len()], header: names, rows: 0 }
+            Table { columns: vec![Ok(vec![]); header.len()], header, rows: 0 }
         });
-        if first && record.iter().any(|f| number(f).is_none()) {
+        if a_name.is_some() {
             continue;
         }
         table.rows += 1;

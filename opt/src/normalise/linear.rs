@@ -118,10 +118,7 @@ impl Normaliser<'_> {
             let lv = self.lin(body, &inner)?;
             return Ok(LV::OneHot(bound, k, Rc::new(lv)));
         }
-        let i = self.index(index);
-        self.bounds.insert(i.clone(), bound.clone());
-        let mut inner = env.clone();
-        inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
+        let (i, inner) = self.enter(index, &bound, env);
         let (lv, items) = self.region(|n| n.lin(body, &inner))?;
         if lv.is_zero() {
             return Ok(LV::Zero(LType::array(bound, lv.ty())));
@@ -182,10 +179,7 @@ impl Normaliser<'_> {
             inner.vars.insert(index.clone(), self.int_value(&k));
             return self.lin(body, &inner);
         }
-        let i = self.index(index);
-        self.bounds.insert(i.clone(), bound.clone());
-        let mut inner = env.clone();
-        inner.vars.insert(index.clone(), V::Int(Size::var(i.clone())));
+        let (i, inner) = self.enter(index, &bound, env);
         let (lv, items) = self.region(|n| n.lin(body, &inner))?;
         self.lin_sum(i, bound, lv, items)
     }

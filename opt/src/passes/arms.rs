@@ -2,7 +2,7 @@
 //! the first branch. Only what is dear, since a result takes a register from there to here. (Branches that lie side by side are one already, by `ifs`; this
 //! is for those that do not, such as the forward branch of a point and the reverse branch in a loop over the point's cotangents.)
 
-use super::cse::{commutes, word};
+use super::cse::words;
 use super::scalars::undefined;
 use super::{Fact, Pass};
 use lang::loops::ops::cost;
@@ -32,7 +32,7 @@ pub const PASS: Pass = Pass {
         arms.block(&body, None);
         let Arms { subst, wanted, .. } = arms;
         if !wanted.is_empty() {
-            results(p, &mut body, &wanted, &subst, &mut 0);
+            give(p, &mut body, &wanted, &subst, &mut 0);
         }
         p.body = body;
         subst.apply_proc(p);
@@ -48,7 +48,7 @@ type Key = (Known, Op, Vec<(u8, u64)>);
 
 /// What a branch is to give beside its results: a value of an arm under a name outside.
 #[derive(Clone, Copy)]
-struct Result {
+struct Wanted {
     name: Val,
     arm: bool,
     value: Operand,
@@ -65,7 +65,7 @@ struct Arms<'p> {
     /// Values that an earlier arm has computed, by its name for them.
     alike: HashMap<Val, Operand>,
     branches: usize,
-    wanted: HashMap<usize, Vec<Result>>,
+    wanted: HashMap<usize, Vec<Wanted>>,
     subst: Subst,
 }
 
@@ -92,10 +92,7 @@ impl Arms<'_> {
         for s in stmts {
             match s {
                 Stmt::Let { dst, op, args } if !self.known.is_empty() => {
-                    let mut words: Vec<_> = args.iter().map(|o| word(self.canonical(*o))).collect();
-                    if commutes(*op) {
-                        words.sort();
-                    }
+                    let words = words(*op, args.iter().map(|o| self.canonical(*o)));
                     let known = self.known.iter().rev();
                     let found =
                         known.map(|k| (*k, *op, words.clone())).find(|k| self.computed.contains_key(k));
@@ -128,21 +125,8 @@ impl Arms<'_> {
                         self.inside.extend(i.results.iter().map(|(v, then, els)| (*v, (cond, *then, *els))));
                     }
                 }
-                Stmt::For(_) | Stmt::While(_) => {
-                    walk::blocks(s).into_iter().for_each(|b| self.block(b, None));
-                }
-                Stmt::Let { .. }
-                | Stmt::Load { .. }
-                | Stmt::Store { .. }
-                | Stmt::Accum { .. }
-                | Stmt::Alloc { .. }
-                | Stmt::Fill { .. }
-                | Stmt::Copy { .. }
-                | Stmt::Check { .. }
-                | Stmt::Argsort { .. }
-                | Stmt::Call { .. }
-                | Stmt::Reserve { .. }
-                | Stmt::View { .. } => {}
+                // Loops; other statements have no blocks.
+                s => walk::blocks(s).into_iter().for_each(|b| self.block(b, None)),
             }
         }
         for key in keys {
@@ -158,13 +142,13 @@ impl Arms<'_> {
             return;
         }
         let arm = key.0.1;
-        let results = self.wanted.entry(branch).or_default();
-        let name = match results.iter().find(|r| r.arm == arm && r.value == value) {
-            Some(result) => result.name,
+        let wanted = self.wanted.entry(branch).or_default();
+        let name = match wanted.iter().find(|r| r.arm == arm && r.value == value) {
+            Some(known) => known.name,
             None => {
                 let (ty, name) = self.p.vals[v.0 as usize].clone();
                 let name = self.p.val(ty, name);
-                results.push(Result { name, arm, value });
+                wanted.push(Wanted { name, arm, value });
                 name
             }
         };
@@ -173,10 +157,10 @@ impl Arms<'_> {
 }
 
 /// Gives the branches, numbered as they were met, what is wanted of them, and drops what is no longer computed.
-fn results(
+fn give(
     p: &Proc,
     stmts: &mut Block,
-    wanted: &HashMap<usize, Vec<Result>>,
+    wanted: &HashMap<usize, Vec<Wanted>>,
     gone: &Subst,
     branches: &mut usize,
 ) {
@@ -184,12 +168,12 @@ fn results(
     stmts.retain(|s| !matches!(s, Stmt::Let { dst, .. } if !stays(*dst)));
     for s in stmts {
         if let Stmt::If(i) = s {
-            for Result { name, arm, value } in wanted.get(branches).into_iter().flatten() {
+            for Wanted { name, arm, value } in wanted.get(branches).into_iter().flatten() {
                 let other = undefined(p.type_of(*value));
                 i.results.push(if *arm { (*name, *value, other) } else { (*name, other, *value) });
             }
             *branches += 1;
         }
-        walk::blocks_mut(s).into_iter().for_each(|b| results(p, b, wanted, gone, branches));
+        walk::blocks_mut(s).into_iter().for_each(|b| give(p, b, wanted, gone, branches));
     }
 }

@@ -28,17 +28,7 @@ impl Infer<'_> {
                     Some(x) => format!("argument `{x}` of `{function}`"),
                     None => format!("argument {number} of `{function}`"),
                 };
-                // A type that nothing is known of but that it is an array's says nothing of what another array lacks.
-                let elements = match (&want, &found) {
-                    (T::Array(_, a), T::Array(..)) if matches!(**a, T::Meta(_) | T::Fun(..)) => {
-                        format!(
-                            "an array of {}",
-                            if matches!(**a, T::Fun(..)) { "functions" } else { "what the function takes" }
-                        )
-                    }
-                    _ => w.clone(),
-                };
-                (format!("{which} must be {elements}"), None)
+                (format!("{which} must be {w}"), None)
             }
             Why::Annotation(s) => (format!("{w} is required by the type written here"), Some((s, w.clone()))),
             Why::Result(def) => (format!("the result of `{def}` is declared as {w}"), None),

@@ -162,11 +162,7 @@ impl<'a> Numbering<'a> {
         walk::operands_mut(&mut s, &mut |o| *o = self.read(*o));
         match s {
             Stmt::Let { dst, op, args } => {
-                let mut words: Vec<_> = args.iter().map(|o| word(*o)).collect();
-                if commutes(op) {
-                    words.sort();
-                }
-                let key = Key::Op(op, words);
+                let key = Key::Op(op, words(op, args.iter().copied()));
                 if let Some(found) = self.computed.get(&key) {
                     let found = found[0];
                     return self.subst.set(dst, found);
@@ -394,8 +390,17 @@ pub fn word(o: Operand) -> (u8, u64) {
     }
 }
 
+/// The operands of an operation, in one order where it commutes.
+pub fn words(op: Op, args: impl Iterator<Item = Operand>) -> Vec<(u8, u64)> {
+    let mut words: Vec<_> = args.map(word).collect();
+    if commutes(op) {
+        words.sort();
+    }
+    words
+}
+
 /// op(x, y) is op(y, x), bit for bit (but for which NaN).
-pub fn commutes(op: Op) -> bool {
+fn commutes(op: Op) -> bool {
     use Op::*;
     matches!(op, FAdd | FMul | FEq | FNe | IAdd | IMul | IXor | IAnd | IEq | INe | BAnd | BOr | BEq)
 }

@@ -21,14 +21,14 @@ fn roots(second: impl Fn(&mut Builder, Operand, Operand, Operand) -> Operand) ->
         b.store(out, &[i], v);
     });
     let p = b.finish();
-    let mut roots = vec![];
+    let mut roots = 0;
     for x in [2.0, -2.0, 0.0] {
         let args = [Arg::Scalar(lang::core::Lit::Int(3)), Arg::Scalar(lang::core::Lit::Real(x))];
         let (before, after, q) = optimised(&p, Options { strict: true, ..Options::default() }, &args);
         assert!(agree(&before.outs, &after.outs, 0.0), "{}", text::print(&q));
-        roots.push(text::print(&q).matches("sqrt").count());
+        roots = text::print(&q).matches("sqrt").count();
     }
-    roots[0]
+    roots
 }
 
 #[test]
